@@ -67,6 +67,5 @@ def __getattr__(name: str) -> Any:
 
 
 def _estimators() -> list[dict[str, Any]]:
-    """Estimators by name, one dictionary per family."""
     modules = [import_module(f"dpviz.{home}") for home in _ESTIMATORS]
     return [{name: getattr(module, name) for name in module.__all__} for module in modules]

@@ -150,9 +150,8 @@ GIVEN: Choose = "given"
 PRIVATE: Choose = "private"
 
 #: Whether a method chooses parameters itself, from noisy numbers. The ledger counts the budget of
-#: this choice. The ledger can't count the information that a user gets by choosing parameters after
-#: seeing true results. A family that has this parameter names the chosen parameters in its label
-#: and help.
+#: this choice. The ledger can't count the information that users get if they choose after seeing
+#: true results. A family that has this parameter names the chosen parameters in its label and help.
 CHOOSE = Parameter(
     name="choose",
     label="Choose",

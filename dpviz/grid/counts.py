@@ -137,7 +137,6 @@ def _few(
     drop: bool,
     weights: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.int64], int]:
-    """Flat counts and the number of points outside, without compiled loops."""
     inside = domain.contains(points)
     n_outside = len(points) - int(np.count_nonzero(inside))
     if n_outside and drop:

@@ -132,7 +132,6 @@ def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
 
 
 def _project(counts: Floats, total: float) -> Floats:
-    """Project each row onto the simplex ``x >= 0, sum x = total``."""
     largest = -np.sort(-counts, axis=1)
     # Subtract the same amount from every count, but not below zero. Compute the amount for each
     # possible number of counts above zero; the largest amount is correct.
@@ -159,7 +158,6 @@ def start(statistics: Statistics, size: int) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def _weights(counts: Floats) -> Floats:
-    """Weights of the mixture of each iteration, shape (T, K); equal if all counts are zero."""
     totals = counts.sum(axis=1, keepdims=True)
     weights: Floats
     weights = np.where(totals > 0, counts, 1.0) / np.where(totals > 0, totals, counts.shape[1])
@@ -343,7 +341,6 @@ def _gain(
 
 @compiled()
 def _add(gaps: Floats, point: Floats, labels: Labels, sign: float) -> None:
-    """Add (sign 1) or subtract (sign -1) a point in the gap of its cluster in each iteration."""
     for t in range(len(gaps)):
         for j in range(len(point)):
             gaps[t, labels[t], j] += sign * point[j]

@@ -184,7 +184,6 @@ def _sums(labels: NDArray[np.integer], values: Floats, size: int = 0) -> Floats:
 
 
 def _joins(places: Floats, weights: Floats, most: int) -> list[tuple[int, NDArray[np.intp]]]:
-    """Return labels (m,) of groups (m, d) for each K from ``most`` to 2, by Ward's joins."""
     places, weights = places.copy(), weights.copy()
     labels = np.arange(len(places))
     costs = _cost(places[:, None], weights[:, None], places, weights)

@@ -110,8 +110,6 @@ class _PrivateKMeans(PrivateParameters, _KMeansEstimator):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _LloydKMeans(_PrivateKMeans):
-    """Parameters of the methods that are noisy Lloyd iterations."""
-
     iterations: int | None = None
     start: Start | None = None
     schedule: Schedule | None = None

@@ -242,8 +242,7 @@ def refined_sides(size: float, epsilon: float, ndim: int, clusters: int) -> tupl
 
     With m cells per axis of [-1, 1]^d the bound is N / (3 m^2) + 2 sqrt(N / 3) / (m K^(1/d)) +
     sqrt(2) m^(d/2) / (epsilon K^(2/d)). The last term is for noise; the first two terms are for
-    moving records to the centre of their cell. At least as many cells as clusters, and at least 2
-    cells per axis.
+    moving records to the centre of their cell. There are at least K cells, and at least 2 per axis.
 
     Notes
     -----

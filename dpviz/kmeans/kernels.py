@@ -50,9 +50,8 @@ def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
     This order lets the processor treat several points at the same time. The result is exactly the
     result of a plain loop over points. ``room`` is from :func:`rooms`.
 
-    Returns the nearest centres (of equally near centres, the lowest number) and the squared
-    distances to them. If ``two``, it also returns the squared distances to the second nearest
-    centres.
+    Returns the nearest centres (if equally near, the lowest number) and the squared distances to
+    them. If ``two``, also returns the squared distances to the second nearest.
     """
     columns, squares, best, second, own = room
     last = points.shape[1] - 1
@@ -563,8 +562,7 @@ def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, ge
                 prior,
                 logs,
             )
-            # The first half replaces the whole block; the second half is above the first half on
-            # the stack.
+            # The first half replaces the whole block; the second half is above it on the stack.
             lows[top + 1], highs[top + 1], waiting[top + 1] = begins, high, sum_ * (1 - part)
             highs[top], waiting[top] = cuts, sum_ * part
             top += 1
@@ -745,8 +743,7 @@ def add_blocks(weights, sides, table):  # type: ignore[no-untyped-def]
     """Add weights (column 0) and moments (other columns) of a grid's cells, block by block.
 
     ``weights`` of the cells are in row-major order, shape (m,). ``sides``, shape (3, d), has the
-    numbers of cells, of cells per block, and of blocks on each axis. The table has shape (blocks, 1
-    + d).
+    numbers of cells, of cells per block, and of blocks on each axis. The table is (blocks, 1 + d).
     """
     shape, widths, blocks = sides
     last = len(shape) - 1

@@ -28,8 +28,8 @@ from dpviz.privacy.mechanisms import Accountant, Level
 #: Share of the budget for the rough counts.
 ROUGH = 0.3
 
-#: Records per subcell, per unit of 1/epsilon of the subcells' budget; value that is added before
-#: rounding down.
+#: Records per subcell, per unit of 1/epsilon of the subcells' budget; value added before rounding
+#: down.
 PER_SUBCELL, ROUNDED = 2.0, 0.3
 
 #: Largest number of subcells per axis. With WHOLE or more columns no cell is split, because the
@@ -214,7 +214,6 @@ def _sub_counts(
     points: Floats,
     cells: NDArray[np.int64],
 ) -> Tables:
-    """Count the records in all subcells; records in cells that are not split are ignored."""
     found = np.empty(len(points), dtype=np.int64)
     loops().sub_cells(points, side, cells, parts, firsts, found)
     inside = found >= 0

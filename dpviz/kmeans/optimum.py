@@ -134,7 +134,6 @@ def _chain(
 
 
 def _swapped(points: Floats, best: _Found, tries: int) -> _Found:
-    """Move one centre at a time, best moves first, until ``tries`` moves in a row fail."""
     while True:
         second, losses, gains, halves = loops().prospects(points, best.centers, best.labels)
         # The best ``tries`` pairs consist of these sources and targets.

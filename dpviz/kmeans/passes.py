@@ -118,9 +118,8 @@ def residuals(
     A record adds 1, min(r / radius, 1)^2, and its residual from the centre divided by the radius; r
     is the length of the residual. A residual longer than the radius is shortened to the radius, so
     the last d numbers are in the unit ball. All numbers are truncated to multiples of ``unit``, a
-    power of 2. This does not increase any number, and makes the sums exact in any order. Weights
-    (n,) are the numbers of records at each point (None: 1); labels and squares are from
-    :func:`assigned`.
+    power of 2. This makes no number larger, and makes the sums exact in any order. Weights (n,) are
+    the numbers of records at each point (None: 1); labels and squares are from :func:`assigned`.
     """
     given = np.empty(0, dtype=np.int64) if weights is None else weights
     shape = (len(centers), 2 + points.shape[1])

@@ -143,7 +143,7 @@ class Records:
         """Take the records of a data set; records of a grid of counts are at the cell centres.
 
         If ``domain`` is None, it is the declared domain of the data set, otherwise the range of its
-        points (not private). Raises InputError if domain and data do not match, or if no record is
+        points (not private). Raises InputError if domain and data do not match or no record is
         left.
 
         ``cut`` is for a release: scaled records are truncated to the lattice that the release
@@ -305,7 +305,6 @@ def sliced(points: Floats, parts: int, first: int, n: int) -> Floats:
 
 
 def _of_sets(points: Floats, sets: NDArray[np.intp], parts: int) -> Floats:
-    """Counts and sums (parts, 1 + d) of points (m, d); ``sets`` (m,) has each point's set."""
     columns = [np.bincount(sets, weights=column, minlength=parts) for column in points.T]
     return np.column_stack([np.bincount(sets, minlength=parts), *columns]).astype(float)
 

@@ -41,12 +41,10 @@ NEARLY = 0.6
 #: Number of prototypes of a level divided by the number of the level before.
 GROWTH = 3.0
 
-#: Budget of a level divided by the budget of the level before; this is also the ratio of last
-#: steps.
+#: Budget of a level or last step divided by the budget of the level or step before.
 LEVEL_GROWTH, LAST_GROWTH = 2.0, 1.5
 
-#: Distance of the parts from a split prototype, and scale of the parts, in units of the prototype's
-#: scale.
+#: Distance of parts from a split prototype, and scale of parts, in units of the prototype's scale.
 OFFSET, PART_SCALE = 0.5, 0.9
 
 #: Largest distance of parts if there are fewer prototypes than clusters, so that some are split.

@@ -16,8 +16,7 @@ SKETCHED, MANY = 2**15, 2**17
 
 #: Largest number of cells of a nested grid over a sketch. Its rule asks for more cells with more
 #: records, which takes seconds; this limit increases WCSS by at most 1%, in 2 to 10 columns.
-#: EUGkM's plain grid has no such limit: with fewer cells its errors change by a factor of up to
-#: seven.
+#: EUGkM's plain grid has no such limit: with fewer cells its errors change by a factor of up to 7.
 MOST_CELLS = 2**10
 
 #: Largest number of places in which clusters of a grid over a sketch are searched, in all and along

@@ -24,8 +24,7 @@ _TRIES = 100
 _BISECTIONS = 12
 
 #: In the program of Su et al.: number of tries of an attempt to place a centre; number of failed
-#: attempts after which it gives up; numbers below or above which the length is too small or too
-#: large.
+#: attempts after which it gives up; least and largest number for a good length.
 _TRIES_OF_ATTEMPT, _MOST_FAILED, _TOO_EASY, _TOO_HARD = 10, 20, 3, 16
 
 #: Hu et al., Algorithm 3: length of the offset, in root mean square distances, as in the paper;
@@ -74,7 +73,6 @@ def _loosest(drawn: bytes, clusters: int, ndim: int) -> Floats:
 
 
 def _packed(candidates: Floats, clusters: int, radius: float) -> Floats:
-    """Move candidates away from the border; choose the first candidates 2 radii apart."""
     left = candidates * (1 - radius)
     placed: list[Floats] = []
     while len(left) and len(placed) < clusters:
@@ -113,7 +111,6 @@ def spread(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
 def _attempts(
     clusters: int, ndim: int, radius: float, generator: np.random.Generator
 ) -> tuple[Floats, int]:
-    """Centres that could be placed, and how many attempts failed."""
     placed, failed = np.empty((0, ndim)), 0
     while len(placed) < clusters and failed < _MOST_FAILED:
         tries = generator.uniform(-1, 1, (_TRIES_OF_ATTEMPT, ndim))
@@ -162,8 +159,7 @@ def plus_plus(
     -----
     Hu et al., Algorithm 2. It samples the same points as scikit-learn does with the same number of
     tries. It does not call scikit-learn, because scikit-learn's matrix products use threads. With
-    few columns these threads wait longer than they multiply, and their number cannot be limited for
-    one session.
+    few columns these threads wait longer than they multiply, and can't be limited for one session.
     """
     points, weights = enough(points, weights, clusters, generator)
     if weights is None:

@@ -156,7 +156,6 @@ class StoredRecords(Records):
 
     @cached_property
     def _numbers(self) -> tuple[int, int, int]:
-        """Number of records inside and outside the domain, and of rows left out: one data pass."""
         (found,) = self.engine.total(self.parts, partial(_count, self.taken.domain))
         inside, outside, dropped = (int(number) for number in found)
         if not (inside or self.cut):
@@ -274,8 +273,6 @@ class StoredRecords(Records):
 
 @dataclass(frozen=True, eq=False)
 class _Seeded:
-    """A part with its seed for random sets."""
-
     part: Part
     seed: np.random.SeedSequence
 
@@ -286,8 +283,6 @@ class _Seeded:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """A part with the number of its first record in the list."""
-
     part: Part
     first: int
 
@@ -315,8 +310,6 @@ def check_passes(config: KMeansConfig, name: str) -> None:
 
 
 def _read(view: View, places: tuple[Placing, ...], work: RowWork, part: Part) -> Tables:
-    """Sum of the tables of a part's chunks, in their order."""
-
     def of(points: Floats) -> Tables:
         columns: tuple[NDArray[Any], ...] = (view.of(points),)
         for place in places:
@@ -334,7 +327,6 @@ def _read(view: View, places: tuple[Placing, ...], work: RowWork, part: Part) ->
 
 
 def _read_dealt(view: View, sets: int, seeded: _Seeded) -> Tables:
-    """Counts and sums of random sets of a part's records."""
     generator = np.random.default_rng(seeded.seed)
     return _read(view, (), partial(_dealt, sets, generator), seeded.part)
 
@@ -344,7 +336,6 @@ def _dealt(sets: int, generator: np.random.Generator, weights: Weights, points: 
 
 
 def _read_slices(view: View, sets: int, n: int, placed: _Placed) -> Tables:
-    """Counts and sums of slices of the list of n records, from a part's records."""
     before = [placed.first]
 
     def work(weights: Weights, points: Floats) -> Tables:
@@ -355,7 +346,6 @@ def _read_slices(view: View, sets: int, n: int, placed: _Placed) -> Tables:
 
 
 def _count(domain: Domain, part: Part) -> Tables:
-    """Number of records of a part inside the domain and outside, and of rows left out."""
     total = np.zeros(3, dtype=np.int64)
     for points, dropped in part.chunks():
         inside = int(np.count_nonzero(domain.contains(points)))

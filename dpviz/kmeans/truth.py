@@ -65,8 +65,7 @@ class KMeansTruth:
         """Return the truth with this number of centres, improved if ``centers`` are better.
 
         The better truth is the result of k-means from ``centers``, which is never worse than
-        ``centers``. So the error of ``centers`` divided by the error of the better truth is 1 or
-        more.
+        ``centers``. So the error of ``centers`` divided by the truth's error is 1 or more.
         """
         if len(centers) != self.clusters:
             return self.at(len(centers)).beyond(centers)

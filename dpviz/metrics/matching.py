@@ -58,8 +58,7 @@ def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     Notes
     -----
     Chen, Yu, Chirkova, section 6.1. The paper assumes that there are at most as many private
-    clusters as true clusters, so only true clusters can be unmatched. Here either grid may have
-    more clusters.
+    clusters as true clusters, so only true clusters can be unmatched. Here either may have more.
     """
     table = contingency(true, private)
     sizes_true, sizes_private = table.sum(axis=1)[1:], table.sum(axis=0)[1:]
@@ -133,8 +132,7 @@ def adjusted_rand(table: NDArray[np.int64]) -> float:
     Notes
     -----
     Hubert, Arabie 1985. Let J be the number of pairs of points that both labelings join. The score
-    is J minus its expected value by chance, divided by the largest possible value of this
-    difference.
+    is J minus its expected value by chance, divided by this difference's largest value.
     """
     joined, n = _pairs(table), int(table.sum())
     true, private, pairs = _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0)), n * (n - 1) // 2

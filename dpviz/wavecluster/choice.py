@@ -185,7 +185,6 @@ def worth_of_densities(
 
 
 def _labels(blocks: Floats, ranks: Sequence[int]) -> Iterator[NDArray[np.int32]]:
-    """Return, for each rank r, the labels grid of the r densest blocks."""
     ordered = np.sort(blocks, axis=None)
     for rank in ranks:
         value = max(float(ordered[-min(max(rank, 1), blocks.size)]), ZERO)

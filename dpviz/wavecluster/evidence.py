@@ -85,7 +85,6 @@ def coherence(deviations: Floats, width: int) -> Floats:
 
 
 def _chance_if_even(released: Released, generator: np.random.Generator) -> float:
-    """Chance that evenly spread records show at least this much structure in any of the tests."""
     rough, rate = released.rough, released.rough_rate
     room = np.ones(rough.shape) if released.room is None else released.room
     share = room / room.sum()

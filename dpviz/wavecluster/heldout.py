@@ -55,8 +55,7 @@ class Folds:
         shape = self.source.shape
         points, size = self.source.points, int(np.prod(shape))
         flat = np.zeros(self.n_folds * size, dtype=np.int64)
-        # Work in blocks, because three more numbers per point would take more memory than the
-        # points.
+        # Work in blocks: three more numbers per point would take more memory than the points.
         for start in range(0, len(points), _ROWS):
             cells = flat_cells(points[start : start + _ROWS], self.source.domain, shape)
             cells += size * self.fold_of[start : start + _ROWS].astype(np.intp)

@@ -23,8 +23,7 @@ LIKELY = 0.6
 WEAK, LARGE, FEW = 0.85, 0.2, 5
 
 #: If doubt is above MUCH, a weak cell on a saddle must not join two clusters of at least FEW cells.
-#: On a saddle, the mean chance around the cell is below SADDLE times the lower mean of both
-#: clusters.
+#: There, the mean chance around the cell is below SADDLE times the lower mean of both clusters.
 MUCH, SADDLE = 0.3, 0.85
 
 #: Smallest mean chance of the reported cells at which enough of these cells are correct.

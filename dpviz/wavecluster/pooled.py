@@ -2,8 +2,7 @@
 
 A pool has two counts along each axis. In 2-D the sum over a pool has twice the noise of one count,
 and four times its records. The sum does not show which of the four counts have the records. So
-there is one grid of pools for each position at which the first pool can begin, and results are
-averaged.
+there is a grid of pools for each position where the first pool can begin, and results are averaged.
 
 This is post-processing: nothing here reads data.
 """

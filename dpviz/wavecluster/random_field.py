@@ -86,8 +86,7 @@ def field_samples(
     if sweeps is None:
         sweeps = sweeps_of(cells)
     bins = Bins.up_to(max(float(noisy.max()), 1.0) + 2 / float(rate.min()))
-    # Cells with the same releases share a row; many cells have the same, because releases are whole
-    # numbers.
+    # Cells with the same releases share a row. Many are the same, because they are whole numbers.
     kinds, row, repeated = np.unique(
         np.stack([noisy, rate, low], axis=1), axis=0, return_inverse=True, return_counts=True
     )
@@ -123,7 +122,6 @@ def sweeps_of(cells: int) -> int:
 def _first_prior(
     chances: Floats, times: Floats, low: NDArray[np.bool_], released: Released, small: int
 ) -> tuple[Floats, float]:
-    """Return the prior with the likeliest share of zeros, and the mean number of filled cells."""
     weights = expectation_maximisation(
         chances, np.full(chances.shape[1], 1 / chances.shape[1]), times, 80
     )
@@ -291,9 +289,8 @@ def gibbs(
             few -= 0 < bin_of[cell] < small
             for j in range(1, small):
                 weight[j] *= rare_of[few]
-            # Adding all weights in one chain is slow, since each addition waits for the addition
-            # before. So parcels of a few bins are added in parallel; the search goes over parcels
-            # first.
+            # Adding all weights in one chain is slow, since each addition waits for the one before.
+            # So parcels of a few bins are added in parallel; the search first goes over parcels.
             whole = 0.0
             for parcel in range(parcels.size):
                 added = 0.0

@@ -157,8 +157,8 @@ def chances(
     expected = float(chance.sum())
     if bands.shape == cells.shape:
         # Samples miss small counts, which are part of the distribution of all counts. This
-        # correction is only for Haar: with other wavelets, coefficients of empty cells are also
-        # positive.
+        # correction is only for Haar: other wavelets make coefficients of empty cells positive,
+        # too.
         expected *= filled * len(counts) / max(float((counts > 0).sum()), 1.0)
     return Chances(
         chance=chance,

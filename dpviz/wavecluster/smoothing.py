@@ -19,8 +19,7 @@ from dpviz.wavecluster.deconvolution import Released, noise_variance
 WIDTHS = tuple(2.0 ** (step / 2) for step in range(-3, 5))
 
 #: Power of the risks in the trust. For independent errors it would be 1. But errors of two
-#: estimates from the same releases are not independent, so the better estimate gets most of the
-#: weight.
+#: estimates from the same releases are not independent, so the better estimate gets more weight.
 SHARPNESS = 4.0
 
 
@@ -67,7 +66,6 @@ def _blurred(values: Floats, width: float) -> Floats:
 
 
 def _own_weight(width: float) -> float:
-    """Weight of a cell in its own sum along one axis, far from the edge."""
     impulse = np.zeros(2 * math.ceil(5 * width) + 1)
     impulse[impulse.size // 2] = 1.0
     return float(_blurred(impulse, width).max())

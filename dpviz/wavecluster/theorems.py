@@ -226,7 +226,6 @@ def _eta_of_draw(truth: Truth, config: Config, omega: float) -> tuple[float, flo
 
 
 def _at_rank(values: Floats, rank: float) -> float:
-    """Coefficient of L with this rank, largest first; 0 after the last, infinity before rank 1."""
     place = math.ceil(min(max(rank, 0.0), values.size + 1) - 1e-9)
     if place < 1:
         return math.inf

@@ -141,7 +141,6 @@ def _axis_weights(wavelet: str, level: int, padded: int) -> Floats:
 
 @lru_cache(maxsize=64)
 def _axis_matrix(wavelet: str, level: int, side: int) -> csr_array:
-    """Matrix (ceil(side / 2**level), side) from counts to coefficients along one axis."""
     step = 2**level
     size = -(-side // step)
     weights = _axis_weights(wavelet, level, size * step)

@@ -63,8 +63,8 @@ CARD = Card(
         "are missing in our copy.",
         "The budget formula is an image that is missing in our copy of the paper. We reconstructed "
         "it from the text: budget of cluster k = budget of the iteration * (1 + S_k - min S) / (1 "
-        "+ max S - min S), never more than the iteration's budget. The text names only min S; we "
-        "added max S.",
+        "+ max S - min S), never more than the iteration's budget. The text names only min S; max "
+        "S is our addition.",
         "There is no gain over DP-Kmeans, because a cluster's budget is at most the iteration's "
         "budget. These are the F-measures compared with the method without noise (K 2, range of "
         "the data, 30 draws), for DP-Kmeans / contour at epsilon 0.1, 0.5, 1: on blood published "

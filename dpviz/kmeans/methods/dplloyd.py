@@ -50,19 +50,17 @@ UNSPENT = (
 )
 
 START = (
-    "In Lee and Kifer, starting centres have a constant least distance from each other, but the "
-    "paper does not give this distance. Sphere packing finds the largest distance that random "
-    "placing reaches in the box, even if records are in the L1 ball. With the shorter distances of "
-    "the program of Su et al., which Lee and Kifer follow, on S1 as in figure 1 published DPLloyd "
-    "has 18.5, 13.7, 7.7, 4.2, 2.7 and published MCMC has 9.1, 6.9, 4.3, 3.0, 2.5 (mean of 100 "
-    "draws)."
+    "In Lee and Kifer, starting centres have a constant least distance from each other, which the "
+    "paper does not give. Sphere packing finds the largest distance that random placing reaches in "
+    "the box, even if records are in the L1 ball. With the shorter distances of the program of Su "
+    "et al., which Lee and Kifer follow, on S1 as in figure 1 published DPLloyd has 18.5, 13.7, "
+    "7.7, 4.2, 2.7 and MCMC has 9.1, 6.9, 4.3, 3.0, 2.5 (100 draws)."
 )
 
 BALL = (
     "Lee and Kifer project records onto the L1 ball and don't say how; here records move along the "
     "line to the origin. With a projection onto the nearest point of the ball, on S1 as in figure "
-    "1, published DPLloyd has 16.4, 12.5, 6.8, 3.6, 2.3 and published MCMC has 8.5, 6.7, 3.7, 2.5, "
-    "2.1."
+    "1, published DPLloyd has 16.4, 12.5, 6.8, 3.6, 2.3 and MCMC has 8.5, 6.7, 3.7, 2.5, 2.1."
 )
 
 CARD = Card(

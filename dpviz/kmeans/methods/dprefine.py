@@ -202,7 +202,6 @@ def few(ndim: int, records: float) -> bool:
 def _plain(
     records: Records, accountant: Accountant, config: KMeansConfig, epsilon: float, size: Estimate
 ) -> KMeansRun:
-    """Centres from a grid as in EUGkM, whose cells are neither split nor smoothed."""
     grid = noisy_grid(
         records,
         accountant,

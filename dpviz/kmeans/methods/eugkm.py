@@ -54,7 +54,7 @@ CHOICE = (
     "epsilon 0.5, 1, 2 (the number of classes reaches 0.93, 0.94, 0.94), and 0.77, 0.80, 0.80 of "
     "the best possible ARI with classes. K is the number of classes in a third of the draws; the "
     "median difference is 1. The method never reports that there are no clusters: in uniform noise "
-    "it finds 4 clusters."
+    "it finds 4."
 )
 
 RESTARTS = (

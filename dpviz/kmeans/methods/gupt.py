@@ -130,7 +130,6 @@ def _found(
 def _block_centers(
     points: Floats, order: NDArray[np.int64] | None, blocks: int, clusters: int
 ) -> Floats:
-    """Centres (blocks, K, d) of blocks: ``order`` has each point's block; None: cut the list."""
     if order is None:
         parts = np.array_split(points, blocks)
     else:

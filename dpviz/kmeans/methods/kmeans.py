@@ -70,7 +70,6 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def _unequal(records: Records, space: Space, centers: Floats) -> Floats:
-    """Remove repeated centres (K, d), which occur if there are few distinct records."""
     apart = cKDTree(centers).query(centers, k=2)[0][:, 1]
     if apart.min() > _EQUAL:
         return centers

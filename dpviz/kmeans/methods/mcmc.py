@@ -142,7 +142,6 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def _distinct(points: Floats, config: KMeansConfig) -> tuple[Floats, Floats | None]:
-    """Return points and weights for k-means; the published variant merges equal points."""
     if config.variant == "sound":
         return points, None
     distinct, numbers = np.unique(points, axis=0, return_counts=True)

@@ -151,7 +151,6 @@ def difference(candidates: Floats) -> float:
 
 
 def _offspring(parents: Floats, generation: int, generator: np.random.Generator) -> Floats:
-    """Parents and their offspring, shape (CANDIDATES, K, d): crossover, then mutation."""
     K, d = parents.shape[1:]
     born = CANDIDATES - len(parents)
     first = generator.integers(len(parents), size=born)

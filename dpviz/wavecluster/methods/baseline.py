@@ -62,8 +62,7 @@ CARD = Card(
         "Records are rounded to a public lattice of about a million cells (for a grid of counts, "
         "to the centres of its cells), and a synopsis has at most two million leaves. The lattice "
         "and the leaves are finer than the grid. On DS2 the rounding lowers k' by 0.2%.",
-        "Synthetic points are counted per cell, not sampled separately; the distribution is the "
-        "same.",
+        "Synthetic points are counted per cell, not sampled; the distribution is the same.",
         "The paper gives no constants for the adaptive grid, and does not say where in a leaf the "
         "points are. Here c = 10, alpha = 0.5 and c2 = 5, as in the paper on adaptive grids, and "
         "points are uniform. With these choices, Baseline has about 9 clusters on DS1 at epsilon "
@@ -129,7 +128,6 @@ def _split(
     cells: NDArray[np.intp],
     generator: np.random.Generator,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
-    """Distribute records, uniform in [low, high), to columns of width 1; return nonempty parts."""
     parts = []
     column = np.floor(low).astype(np.intp)
     start = low

@@ -191,5 +191,4 @@ def _subbands(samples: Floats, config: Config) -> Floats:
 
 
 def _spread(blocks: Floats, shape: tuple[int, ...], level: int) -> Floats:
-    """Counts whose blocks have these sums; all cells of a block are equal, and padding is empty."""
     return unblocked(blocks / block_sums(np.ones(shape), level), shape, level)
