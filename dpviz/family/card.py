@@ -85,7 +85,7 @@ class Card:
         Whether the method moves the centres of its last iteration again, without the data. This
         field and all fields below are for the program: :attr:`facts` does not contain them.
     decides
-        Whether noisy numbers decide which steps run; a run's ``decision`` then reports this.
+        Whether noisy numbers decide which steps run; if they do, the run's ``decision`` reports it.
     needs_all_records
         Whether the method needs all records in memory, and so can't read stored records in passes.
     lays_own_cells

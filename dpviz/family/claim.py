@@ -13,7 +13,7 @@ from dpviz.grid.domain import Domain
 EXPLORATION = "Exploration, not private: true results and seeded draws are for the data owner only."
 
 #: The same statement for sample sets.
-MADE_UP = "Exploration of made-up data, which are not records of persons: it may be shown."
+MADE_UP = "Exploration of made-up data, which are not records of persons: the results may be shown."
 
 #: Reason why a run without a declared domain is not private.
 UNDECLARED = (

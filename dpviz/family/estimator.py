@@ -86,7 +86,7 @@ class Estimator(ClusterMixin, BaseEstimator):
 
     def _fit_stored(self, X: str | os.PathLike[str] | Stored, units: object) -> Self:
         if units is not None and not isinstance(units, str):
-            raise InputError("units of stored records are a column: give its name.")
+            raise InputError("units of stored records are a column: give the column's name.")
         cap = _cap(self, units is not None)
         source = X if isinstance(X, Stored) else stored(X, unit=units)
         domain = None if self.domain == "data" else domain_of(self.domain, np.empty((0, 0)))
@@ -108,7 +108,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         y: object = None,
         units: ArrayLike | str | None = None,
     ) -> NDArray[np.int32]:
-        """Fit, and return the cluster of each point; the parameters are those of :meth:`fit`."""
+        """Fit, and return the cluster of each point; the parameters are as in :meth:`fit`."""
         self.fit(X, units=units)
         return self.predict(X) if isinstance(X, str | os.PathLike | Stored) else self.labels_
 

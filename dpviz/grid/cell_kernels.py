@@ -1,8 +1,8 @@
 """Compiled loops that compute the cells of points; imported at first use: the import is slow.
 
-All loops give exactly the cells of :func:`dpviz.grid.domain.axis_cells`. They process blocks that
-are small enough for the processor's caches. They have no branches, so that one instruction can
-process several points. They release the interpreter lock.
+All loops give exactly the cells of :func:`dpviz.grid.domain.axis_cells`. The loops process blocks
+that are small enough for the processor's caches. The loops have no branches, so that one
+instruction can process several points. They release the interpreter lock.
 """
 
 from __future__ import annotations

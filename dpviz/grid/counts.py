@@ -23,7 +23,7 @@ from dpviz.grid.domain import (
 
 T = TypeVar("T", bound=np.number)
 
-#: Floats represent every whole number up to this one exactly.
+#: Floats represent exactly every whole number up to this limit.
 MAX_EXACT = 2**53
 
 #: Smallest number of points for which a second thread saves time.

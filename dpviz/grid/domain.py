@@ -214,7 +214,7 @@ def _side(side: object) -> int:
 
 
 def axis_edges(lo: float, hi: float, side: int) -> NDArray[np.float64]:
-    """Cell edges of one axis, shape (side + 1,), exactly equal to those of NumPy."""
+    """Cell edges of one axis, shape (side + 1,), exactly equal to NumPy's edges."""
     return np.linspace(lo, hi, side + 1)
 
 
@@ -258,7 +258,7 @@ def compiled_loops(n: int) -> Any:
     """Import the compiled loops; return None if NumPy is faster than their import."""
     if n < MANY:
         return None
-    # "from dpviz import" would load the estimators, because it first searches for a public name.
+    # "from dpviz import" would load all estimators, because it searches for public names first.
     return import_module("dpviz.grid.cell_kernels")
 
 

@@ -1,7 +1,7 @@
 """Find the data set that best explains the noisy statistics of all private Lloyd iterations.
 
-A Metropolis-Hastings chain over data sets. It reads no data, so it spends no budget.
-Lee, Kifer, "Postprocessing for Iterative Differentially Private Algorithms", section 3.
+A Metropolis-Hastings chain over data sets. The chain reads no data, so it spends no budget. Lee,
+Kifer, "Postprocessing for Iterative Differentially Private Algorithms", section 3.
 
 Letters: T iterations, K clusters, d coordinates, M points of the simulated data set.
 """
@@ -57,8 +57,8 @@ class Draws:
     Parameters
     ----------
     index, iteration, component
-        Uniform. They choose the point to replace, and the component from which the new point is
-        sampled.
+        Uniform. These numbers choose the point to replace, and the component from which the new
+        point is sampled.
     normals
         Shape (steps, d), standard normal: offsets of the new points from their centres.
     accept
@@ -199,10 +199,10 @@ def run_chain(
     Notes
     -----
     Lee, Kifer, section 3, with the minus sign that is missing in the last line of the likelihood in
-    3.1. The correction for the proposals is the paper's correction. It uses the weight and the
-    density of the component from which the point was sampled. It does not use the mixture's weight
-    and density. If a point stays in its cluster, the change of this cluster is added once; the
-    paper's sum over i and j adds it twice.
+    3.1. The correction for the proposals is the paper's correction. The correction uses the weight
+    and the density of the component from which the point was sampled, not the mixture's weight and
+    density. If a point stays in its cluster, the change of this cluster is added once; the paper's
+    sum over i and j adds it twice.
     """
     statistics = _scaled(statistics, size)
     points, clusters = start(statistics, size)

@@ -229,8 +229,8 @@ class MCMCKMeans(_LloydKMeans):
 class EUGkM(_PrivateKMeans):
     """k-means on the noisy counts of a uniform grid (Su, Cao, Li, Bertino, Jin 2016).
 
-    Parameters are those of :class:`DPLloyd`, except iterations, start, schedule and geometry. Two
-    more parameters are ``cells``, the rule for the number of cells (``"su"`` or ``"refined"``), and
+    Parameters are as in :class:`DPLloyd`, except iterations, start, schedule and geometry. Two more
+    parameters are ``cells``, the rule for the number of cells (``"su"`` or ``"refined"``), and
     ``choose``: ``"given"``, or ``"private"`` (K is chosen from the noisy counts, and ``n_clusters``
     is ignored). Attributes are those of :class:`DPLloyd`.
 

@@ -1,6 +1,6 @@
 """Compiled loops of the data passes. Import this module on first use, because the import is slow.
 
-The loops release the interpreter lock, so several threads can run them. Their machine code is
+The loops release the interpreter lock, so several threads can run them. The loops' machine code is
 cached on disk.
 """
 
@@ -127,9 +127,9 @@ def add_excess(points, weights, places, members, unit, whole, table):  # type: i
         Squared distances are rounded down to multiples of this power of 2. The table has whole
         numbers of units, int64, shape (m,).
     whole
-        Memory for these multiples, one row per place. Its type must have space for the largest
-        multiple; 32 bits are faster than 64 bits, because a processor compares twice as many of
-        these numbers at a time.
+        Memory for these multiples, one row per place. The memory's data type must have space for
+        the largest multiple; 32 bits are faster than 64 bits, because a processor compares twice as
+        many of these numbers at a time.
     """
     width = whole.shape[1]  # size of a block of points: its distances stay in the cache
     columns, squares = np.zeros((points.shape[1], width)), np.empty(width)
@@ -254,8 +254,9 @@ def neighbours(centers, radii):  # type: ignore[no-untyped-def]
             row[other] = square(centers, k, centers, other)
             if other != k:
                 nearest = min(nearest, row[other])
-        # Every point is within radius + distance of the nearest other centre, so its second nearest
-        # centre is within one more radius of its own centre. The factor covers rounding errors.
+        # Every point is within radius + distance of the nearest other centre, so the point's second
+        # nearest centre is within 2 * radius + distance of the point's own centre. The factor
+        # covers rounding errors.
         reach = (2 * np.sqrt(radii[k]) + np.sqrt(nearest)) ** 2 * (1 + 1e-9)
         found = np.empty(clusters, dtype=np.int32)
         for other in range(clusters):

@@ -82,7 +82,7 @@ def optimum(points: Floats, clusters: int) -> Floats:
 
 
 def descended(points: Floats, centers: Floats) -> Floats:
-    """Local optimum (K, d) of Lloyd's iteration; its error is at most that of the given centres."""
+    """Local optimum (K, d) of Lloyd's iteration; its error is at most the given centres' error."""
     return _lloyd(points, centers, _EXACT).centers
 
 

@@ -90,7 +90,7 @@ PARAMETERS = (
         label="Iterations T",
         sign="T",
         help=(
-            "Data passes (of PrivGene: generations). They share the budget, so with more passes "
+            "Data passes (of PrivGene: generations). Passes share the budget, so with more passes "
             "each pass has more noise."
         ),
         kind="whole",

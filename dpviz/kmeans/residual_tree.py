@@ -239,7 +239,7 @@ def _all_sums(weights: Weights, points: NDArray[np.float64]) -> Tables:
 def _split(
     tree: Prototypes, want: int, offset: float, generator: np.random.Generator
 ) -> Prototypes:
-    """Split prototypes into ``want`` parts; prototypes with the largest errors get one more."""
+    """Split prototypes into ``want`` parts; prototypes with large errors may get one extra part."""
     m, d = tree.centers.shape
     parts = np.full(m, want // m)
     errors = np.maximum(tree.counts, 0) * tree.scales**2

@@ -14,8 +14,8 @@ from dpviz.kmeans.space import Space
 #: Approximate number of records in a sketch; least number of records for which a sketch is made.
 SKETCHED, MANY = 2**15, 2**17
 
-#: Largest number of cells of a nested grid over a sketch. Its rule asks for more cells with more
-#: records, which takes seconds; this limit increases WCSS by at most 1%, in 2 to 10 columns.
+#: Largest number of cells of a nested grid over a sketch. The grid's rule asks for more cells with
+#: more records, which takes seconds; this limit increases WCSS by at most 1%, in 2 to 10 columns.
 #: EUGkM's plain grid has no such limit: with fewer cells its errors change by a factor of up to 7.
 MOST_CELLS = 2**10
 

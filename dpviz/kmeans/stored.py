@@ -189,7 +189,7 @@ class StoredRecords(Records):
         """Scaled centres (K, d) from a search on a sample and Lloyd's iteration on all records.
 
         The sample has about ``SAMPLE`` records. Apart from tables, only this sample leaves the
-        parts. It is for the true run, which must not be published.
+        parts. The sample is for the true run, which must not be published.
         """
         seeds = np.random.SeedSequence(0)
         share = min(1.0, SAMPLE / max(self.n, 1))

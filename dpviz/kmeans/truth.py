@@ -38,7 +38,7 @@ def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KM
 class KMeansTruth:
     """The noise-free k-means clustering of some records, with everything that scores need.
 
-    It starts from the centres ``start``; None searches for the best clustering.
+    k-means starts from the centres ``start``; None searches for the best clustering.
     """
 
     records: Records

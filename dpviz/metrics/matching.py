@@ -182,10 +182,10 @@ def _expected_mutual_information(rows: NDArray[np.float64], columns: NDArray[np.
     -----
     Vinh, Epps, Bailey 2010. Let M be the size of the overlap of classes with a and b points, which
     is hypergeometric. Then E[M/n log(n M/(a b))] = a b/n^2 E[log(n (1 + X)/(a b))], where X is
-    hypergeometric with n - 1, a - 1, b - 1. X is a sum of independent Bernoulli variables
-    (Vatutin, Mikhailov 1982). So Bernstein's inequality bounds its tails. Its characteristic
-    function at angle t is below exp(-sd^2 (1 - cos t)), so the sum may use only values that are a
-    quarter of a standard deviation apart.
+    hypergeometric with n - 1, a - 1, b - 1. X is a sum of independent Bernoulli variables (Vatutin,
+    Mikhailov 1982). So Bernstein's inequality bounds the tails of X. The characteristic function of
+    X at angle t is below exp(-sd^2 (1 - cos t)), so the sum may use only values that are a quarter
+    of a standard deviation apart.
     """
     n = rows.sum()
     a_sizes, a_times = np.unique(rows, return_counts=True)

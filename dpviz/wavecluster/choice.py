@@ -1,7 +1,7 @@
 """Private choice of grid g and density p.
 
 Chen, Yu and Chirkova (section 8) do not say how users who don't know the data can find these
-parameters. Here g follows from a noisy number of records, and p from noisy counts that the
+parameters. Here g follows from a noisy number of records, and p follows from noisy counts that the
 technique publishes in any case:
 
 * **g**: more records, or a larger epsilon, allow a finer grid: ``8 (n epsilon)^(1/5)`` cells per
@@ -11,7 +11,7 @@ technique publishes in any case:
   :func:`worth_of_densities`.
 
 Proof: one record changes n by one, so Lap(1 / (share epsilon)) hides the record. All later steps
-run on the grid that follows from the noisy n, with the rest of epsilon (sequential, adaptive
+run on the grid that follows from the noisy n, with the remaining epsilon (sequential, adaptive
 composition). Everything else is computed from released noisy numbers (post-processing).
 """
 

@@ -45,7 +45,7 @@ ENOUGH = 50.0
 PLAIN = 1e-4
 
 #: The distribution of a count is summed over _DEVIATIONS standard deviations. From the mean _LARGE
-#: on, it is approximated by a normal distribution with _POINTS points.
+#: on, the distribution is approximated by a normal distribution with _POINTS points.
 _DEVIATIONS, _LARGE, _POINTS = 12.0, 1e6, 20_001
 
 

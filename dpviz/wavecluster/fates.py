@@ -8,7 +8,8 @@ smaller private cluster). P determines the fate of C:
   overlap by more than half (intersection over union, in cells). Otherwise C is *shrunk* if P is
   smaller than C, and *grown* if not.
 * If no private cluster has more than half of C's cells, C is *broken* (split) if more than half of
-  its cells are still significant, *shrunk* if some cells are, and *lost* if no cell is.
+  its cells are still significant, *shrunk* if some cells are still significant, and *lost* if no
+  cell is.
 
 The rule is "more than half", not "half or more". So a cluster that is cut into two equal halves, or
 two equal clusters that are joined, do not count as kept.

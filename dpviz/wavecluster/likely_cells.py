@@ -18,8 +18,8 @@ from dpviz.base.compiled import compiled
 #: clusters.
 LIKELY = 0.6
 
-#: A weak cell has a chance below WEAK. It must not join two large clusters. A large cluster has at
-#: least the share LARGE of all reported cells, and at least FEW cells.
+#: A weak cell has a chance below WEAK. A weak cell must not join two large clusters. A large
+#: cluster has at least the share LARGE of all reported cells, and at least FEW cells.
 WEAK, LARGE, FEW = 0.85, 0.2, 5
 
 #: If doubt is above MUCH, a weak cell on a saddle must not join two clusters of at least FEW cells.

@@ -64,8 +64,8 @@ class Source:
         Number of points outside the domain; number of rows that the pass over stored records left
         out.
     gather
-        Function that returns the points that take part. It is called once, by the few methods that
-        need more than the counts.
+        Function that returns the points that take part. The function is called once, by the few
+        methods that need more than the counts.
     locate
         Function that returns the positions of the points, if this is possible without ``gather``.
     classes
@@ -235,7 +235,7 @@ class Source:
         """Cells per axis of the lattice to which records are rounded; None if no lattice fits.
 
         The lattice depends only on the grid. If it depended on the number of records, one more
-        record could change the rounding of all others.
+        record could change the rounding of all other records.
         """
         factor = int(LATTICE_CELLS ** (1 / len(self.shape)) + 1e-9) // max(self.shape)
         return tuple(side * factor for side in self.shape) if factor else None

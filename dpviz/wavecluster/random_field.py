@@ -86,7 +86,8 @@ def field_samples(
     if sweeps is None:
         sweeps = sweeps_of(cells)
     bins = Bins.up_to(max(float(noisy.max()), 1.0) + 2 / float(rate.min()))
-    # Cells with the same releases share a row. Many are the same, because they are whole numbers.
+    # Cells with the same releases share a row. Many releases are equal, because they are whole
+    # numbers.
     kinds, row, repeated = np.unique(
         np.stack([noisy, rate, low], axis=1), axis=0, return_inverse=True, return_counts=True
     )
@@ -289,8 +290,9 @@ def gibbs(
             few -= 0 < bin_of[cell] < small
             for j in range(1, small):
                 weight[j] *= rare_of[few]
-            # Adding all weights in one chain is slow, since each addition waits for the one before.
-            # So parcels of a few bins are added in parallel; the search first goes over parcels.
+            # Adding all weights in one chain is slow, since each addition waits for the previous
+            # one. So parcels of a few bins are added in parallel; the search first goes over
+            # parcels.
             whole = 0.0
             for parcel in range(parcels.size):
                 added = 0.0

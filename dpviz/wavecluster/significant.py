@@ -192,7 +192,7 @@ def pooled_chances(
 
 
 def narrowness(single: Chances, wide: Chances) -> float:
-    """Log of the number of cells expected from pooled counts divided by the one from single counts.
+    """Log of (number of cells expected from pooled counts / number from single counts).
 
     This log is large for narrow clusters: most cells of the pools that a narrow cluster touches are
     empty, but a pool is counted as a whole. Single counts can't show in how few cells records are

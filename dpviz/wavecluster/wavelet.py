@@ -123,7 +123,7 @@ def _axis_weights(wavelet: str, level: int, padded: int) -> Floats:
     ``start`` is half the filter's length times 2**level - 1. Long filters wrap around.
     """
     taps = np.array(pywt.Wavelet(wavelet).dec_lo) / math.sqrt(2)
-    # Taps that are binary fractions become exact, and so do their sums.
+    # Taps that are binary fractions become exact, and their sums are exact, too.
     fractions = np.round(taps * 2.0**20) / 2.0**20
     taps = fractions if np.allclose(taps, fractions, rtol=0, atol=1e-14) else taps
     weights = np.ones(1)
@@ -214,7 +214,7 @@ def _snapped(band: Floats) -> Floats:
 def delay(wavelet: str, level: int) -> int:
     """Delay in cells of PyWavelets' average subband, relative to the counts.
 
-    It is the rounded centre of mass of the response to one full block of cells.
+    The delay is the rounded centre of mass of the response to one full block of cells.
     """
     step, blocks = 2**level, 8 * pywt.Wavelet(wavelet).dec_len
     band = np.zeros(blocks * step)
@@ -228,8 +228,8 @@ def delay(wavelet: str, level: int) -> int:
 def detail_delay(wavelet: str, level: int) -> int:
     """Delay in cells of PyWavelets' detail subband of a level, relative to the counts.
 
-    It is the rounded centre of the energy of the responses to the cells of one block. A centre of
-    mass does not exist, because the coefficients of a difference add up to zero.
+    The delay is the rounded centre of the energy of the responses to the cells of one block. A
+    centre of mass does not exist, because the coefficients of a difference add up to zero.
     """
     step, blocks = 2**level, 8 * pywt.Wavelet(wavelet).dec_len
     band = np.zeros((step, blocks * step))

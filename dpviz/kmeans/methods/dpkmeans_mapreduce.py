@@ -26,18 +26,18 @@ SOUND_SETS = (
 STOPPING = (
     "Stops when the moves of all released centres sum to less than 1 (scaled to the unit cube), or "
     'after T iterations. The paper says "the distance between the centers" of two iterations, '
-    "which may also mean the distance of each centre. Published: T is 10, and the rest of the "
-    "budget is not spent. With many clusters the sum never falls below 1, and halving ends in "
-    "noise: on S1 (K 15) at epsilon 0.5, the median NICV of 20 draws is 44 times the true NICV. If "
-    "the distance of each centre counts, the method stops after one iteration, and NICV is 12 "
-    "times the true NICV. Sound: T is 3, and one final iteration uses the remaining budget."
+    "which may also mean the distance of each centre. Published: T is 10, and the remaining budget "
+    "is not spent. With many clusters the sum never falls below 1, and halving ends in noise: on "
+    "S1 (K 15) at epsilon 0.5, the median NICV of 20 draws is 44 times the true NICV. If the "
+    "distance of each centre counts, the method stops after one iteration, and NICV is 12 times "
+    "the true NICV. Sound: T is 3, and one final iteration uses the remaining budget."
 )
 
 START_BUDGET = (
     "Zhang, Liu, Wang add noise to the start, too, but do not state a budget for this noise. Their "
     "iteration t uses epsilon / 2^t, so the sum may be more than epsilon. Here the start uses "
-    "epsilon / 2, and iteration t uses epsilon / 2^(t + 1). They do not mention noise for the "
-    "start of DP-Kmeans; here this start gets the same noise."
+    "epsilon / 2, and iteration t uses epsilon / 2^(t + 1). These authors do not mention noise for "
+    "the start of DP-Kmeans; here this start gets the same noise."
 )
 
 CARD = Card(

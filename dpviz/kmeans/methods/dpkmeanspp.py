@@ -31,10 +31,10 @@ HALVING = (
     "epsilon), matches this budget only if N = 2. In Algorithm 3 every iteration has the noise for "
     "all of epsilon, which spends T times epsilon. Section 4.2 says that the budget grows, but it "
     "shrinks. Here an iteration has epsilon / 2^t and the noise for this budget; the published "
-    "variant does not spend the rest. If each of up to 10 iterations has the noise for all of "
-    "epsilon, the methods on unbalance have the order of the paper's figure at its epsilon 0.5 and "
-    "1. This spends ten times epsilon, so here epsilon is 1, 5, 10 (schedule uniform). Then F of "
-    "DPk-means / ++ / up at 0.1, 0.5, 1 is .96/.97/.97, .92/.97/.98, .79/.95/1.00."
+    "variant does not spend the remaining budget. If each of up to 10 iterations has the noise for "
+    "all of epsilon, the methods on unbalance have the order of the paper's figure at its epsilon "
+    "0.5 and 1. This spends ten times epsilon, so here epsilon is 1, 5, 10 (schedule uniform). "
+    "Then F of DPk-means / ++ / up at 0.1, 0.5, 1 is .96/.97/.97, .92/.97/.98, .79/.95/1.00."
 )
 
 SETTLING = (
@@ -42,7 +42,7 @@ SETTLING = (
     f"most {SETTLED:g}, or T times. The paper gives neither this limit nor a largest T (here 10, "
     "as in Zhang, Liu, Wang). Algorithms 1 and 2 iterate t times; sections 3.2, 4.1 and 4.2 and "
     "Algorithm 3 iterate until the errors settle. In the sound variant T is fixed, and the last "
-    "iteration uses the rest of the budget."
+    "iteration uses the remaining budget."
 )
 
 LATE_ITERATIONS = (

@@ -45,8 +45,8 @@ KEEPING = (
 
 UNSPENT = (
     "The schedule halving gives iteration t the budget epsilon / 2^t. In the published variant, "
-    "the last iteration also gets this budget, and the rest is not spent. In the sound variant, "
-    "the last iteration uses the rest."
+    "the last iteration also gets epsilon / 2^t, and the remaining budget is not spent. In the "
+    "sound variant, the last iteration uses the remaining budget."
 )
 
 START = (

@@ -30,19 +30,19 @@ TRUE_SIZE = (
 CELLS = (
     "Cells have 3 records per unit of 1/epsilon in the sound variant, and 10 in the published "
     "variant: with the sound search NICV on S1 (K 15, epsilon 0.1) is 1.1 times the true NICV with "
-    "3 records, and 2.2 times with 10. An axis has at least 2 cells. Sound: all axes have the same "
-    "number of cells, and there are at least K cells. Published: axes are rounded as in the "
-    "program of Su et al., the first axes up, the other axes down."
+    "3 records, and 2.2 times the true NICV with 10 records. An axis has at least 2 cells. Sound: "
+    "all axes have the same number of cells, and there are at least K cells. Published: axes are "
+    "rounded as in the program of Su et al., the first axes up, the other axes down."
 )
 
 REFINED = (
-    "The refined rule for the cells (arXiv 2603.26963) is an option. It chooses the number m of "
-    "cells per axis that minimizes N / (3 m^2) + 2 sqrt(N / 3) / (m K^(1/d)) + sqrt(2) m^(d/2) / "
-    "(epsilon K^(2/d)). On 34 sets of two and three columns, at epsilon 0.05, 0.1, 0.25, 0.5, 1, "
-    "2, the geometric mean of NICV / true is 1.41, 1.29, 1.15, 1.08, 1.04, 1.02 with this rule and "
-    "1.44, 1.26, 1.17, 1.09, 1.06, 1.05 without this rule (medians of 10 draws, on Birch3 of 5 "
-    "draws). The rule is not better everywhere: at epsilon 0.1 it is worse by more than 1% on 13 "
-    "of these sets, and on Birch3 (K 100) it is worse up to epsilon 0.5."
+    "The refined rule for the cells (arXiv 2603.26963) is an option. This rule chooses the number "
+    "m of cells per axis that minimizes N / (3 m^2) + 2 sqrt(N / 3) / (m K^(1/d)) + sqrt(2) "
+    "m^(d/2) / (epsilon K^(2/d)). On 34 sets of two and three columns, at epsilon 0.05, 0.1, 0.25, "
+    "0.5, 1, 2, the geometric mean of NICV / true is 1.41, 1.29, 1.15, 1.08, 1.04, 1.02 with this "
+    "rule and 1.44, 1.26, 1.17, 1.09, 1.06, 1.05 without this rule (medians of 10 draws, on Birch3 "
+    "of 5 draws). The rule is not better everywhere: at epsilon 0.1 it is worse by more than 1% on "
+    "13 of these sets, and on Birch3 (K 100) it is worse up to epsilon 0.5."
 )
 
 CHOICE = (

@@ -81,14 +81,14 @@ CARD = Card(
         "implementation; the original text was not available. The minimum of 8 generations is our "
         "reading (that implementation has 2). Published: T is the maximum number of generations. "
         "Sound: T is the number of generations.",
-        "Our reading: a child takes its first centres from one parent and the others from a second "
-        f"parent; then normal noise, {MUTATION:g} wide at first, moves one of the child's centres "
-        "(the box is 2 wide; that implementation has 0.1). Parents stay among the candidates, as "
-        "Lee and Kifer describe; in that implementation they don't.",
+        "Our reading: a child takes its first centres from one parent and its other centres from a "
+        f"second parent; then normal noise, {MUTATION:g} wide at first, moves one of the child's "
+        "centres (the box is 2 wide; that implementation has 0.1). Parents stay among the "
+        "candidates, as Lee and Kifer describe; in that implementation they don't.",
         "On S1 (K 15), the mean NICV / true at epsilon 0.1 and 1 is 10.4 and 8.0 in the published "
-        "variant. It is 9.6 and 6.5 with at least 2 generations, 10.3 and 8.1 with mutations 0.1 "
-        "wide, 10.6 and 8.2 without parents, and 9.7 and 6.4 with all three changes, as in that "
-        "implementation (60 draws each).",
+        "variant. The mean is 9.6 and 6.5 with at least 2 generations, 10.3 and 8.1 with mutations "
+        "0.1 wide, 10.6 and 8.2 without parents, and 9.7 and 6.4 with all three changes, as in "
+        "that implementation (60 draws each).",
         "Enhanced exponential mechanism: its sensitivity R is an upper bound on the difference "
         "between two candidates for one record. R shrinks as the candidates become similar. The "
         "published variant has the usual factor 2.",

@@ -11,7 +11,7 @@ from dpviz.wavecluster.parameters import Config
 READINGS = (
     "The paper does not define the bounds of the feature space. By default, the published variants "
     "use the range of the data, from the smallest to the largest value of each column.",
-    "The paper prints k = (1 - p)|L|, which is usually not a whole number. It is rounded up, which "
+    "The paper prints k = (1 - p)|L|, which is usually not a whole number. We round k up, which "
     "gives k = 144, as in the paper, for the data set DS2.",
     "Different sections of the paper keep the values that reach the p-th percentile, the k largest "
     "values, or the values above the k-th value. Here the percentile is the k-th largest value, "

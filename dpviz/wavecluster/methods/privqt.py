@@ -50,7 +50,8 @@ CARD = Card(
         "Section 5.2.1: if every positive coefficient is 0.5 and epsilon is 1, noise makes on "
         "average theta = 0.349 |L| of them non-positive, not 0.43 |L|; so k' is not near k there.",
         "Section 5.2.1: the density of |L'_n| counts one set of x coefficients for all sets of x. "
-        "It is a density only if all coefficients are equal. Its mean, theta, is correct.",
+        "This expression is a density only if all coefficients are equal. Its mean, theta, is "
+        "correct.",
         "Theorem 4: gamma, the width of the margin around the threshold, is twice as large as the "
         "union bound requires, because |Lap(1/epsilon)| exceeds gamma/4 with probability "
         "exp(-epsilon gamma/4), not exp(-epsilon gamma/8).",

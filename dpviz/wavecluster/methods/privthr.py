@@ -44,10 +44,11 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "Under a declared domain, two Laplace mechanisms run in sequence. They release the "
-                "counts with alpha*epsilon (one record changes one count by 1), and the number Z "
-                "of non-positive coefficients with the remaining budget (its sensitivity is "
-                "computed from the wavelet). The threshold is computed only from their outputs."
+                "Under a declared domain, two Laplace mechanisms run in sequence. The mechanisms "
+                "release the counts with alpha*epsilon (one record changes one count by 1), and "
+                "the number Z of non-positive coefficients with the remaining budget (its "
+                "sensitivity is computed from the wavelet). The threshold is computed only from "
+                "their outputs."
             ),
         ),
         Variant(
@@ -56,7 +57,7 @@ CARD = Card(
             reason=(
                 "The steps are the same as in the sound variant. Under a declared domain, adding "
                 "or removing a record changes one count by 1, which Lap(1/(alpha*epsilon)) hides; "
-                "the rest of the budget hides the change of the number Z of non-positive "
+                "the remaining budget hides the change of the number Z of non-positive "
                 "coefficients."
             ),
             fails=MODIFIED,

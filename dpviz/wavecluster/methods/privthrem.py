@@ -37,7 +37,7 @@ CARD = Card(
             private=True,
             reason=(
                 "A Laplace mechanism on the counts spends alpha*epsilon, and the exponential "
-                "mechanism spends the remaining budget. The sensitivity of its score is computed "
+                "mechanism spends the remaining budget. The sensitivity of the score is computed "
                 "from the wavelet; candidates reach up to the largest noisy coefficient, which is "
                 "already private. The rank of the threshold is not released."
             ),
@@ -63,14 +63,15 @@ CARD = Card(
         "A run makes one draw of the exponential mechanism, because the mean of several draws "
         "would spend the budget several times.",
         "The published variant's sensitivity for other wavelets than Haar is max(n+, n-), as the "
-        "paper suggests. It is too small, because the target rank k moves too.",
+        "paper suggests. This sensitivity is too small, because the target rank k moves too.",
         "If no true coefficient is positive, the paper's (0, Max] is empty: the published "
         "variant draws the threshold from (0, 1].",
         *READINGS,
     ),
     errata=(
-        "Section 4.4 prints the parts of (0, Max] as (x_{i-1}, x_i]. These are empty, because the "
-        "values decrease with i. The example (x_2, x_1] shows that (x_{i+1}, x_i] is meant.",
+        "Section 4.4 prints the parts of (0, Max] as (x_{i-1}, x_i]. These intervals are empty, "
+        "because the values decrease with i. The example (x_2, x_1] shows that (x_{i+1}, x_i] is "
+        "meant.",
         "Section 7.2 says that k' on DS2 is more sensitive to epsilon than k' of PrivTHR, and "
         "refers to section 5.2.3. That section says this for the case that ln(W_k / (W_max - W_k)) "
         "is positive. On DS2 it is -2.8.",
