@@ -69,6 +69,6 @@ def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
         return Claim(False, " ".join(fails))
     number = config.neighbours.multiplier
     chooses = getattr(config, CHOOSE.name, None) == PRIVATE
-    choice = " It chooses parameters from noisy numbers, which are all on the ledger."
+    choice = " The method chooses parameters from noisy numbers, which are all on the ledger."
     more = f" Here neighbours differ by {number} records, and the noise hides {number} records."
     return Claim(True, variant.reason + choice * chooses + more * (number > 1))

@@ -88,7 +88,7 @@ class Parameter:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """JSON Schema of its values in a release."""
+        """JSON Schema of the parameter's values in a release."""
         if self.kind == "sides":
             rule: dict[str, Any] = {
                 "type": "array", "minItems": 1, "items": {"type": "integer", "minimum": self.low}

@@ -188,8 +188,8 @@ def run_chain(
     Parameters
     ----------
     statistics
-        Statistics of all iterations, consistent (see :func:`consistent`). This function scales them
-        to ``size`` points.
+        Statistics of all iterations, consistent (see :func:`consistent`). This function scales the
+        statistics to ``size`` points.
     rates
         Shape (T,), cost per unit of L1 distance. The rate of the noise itself is the inverse of
         its scale, in units of the scaled statistics.

@@ -16,7 +16,7 @@ from dpviz.kmeans.passes import fit
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import Space
 
-#: Largest number of records of a mean silhouette; if there are more, it uses a sample.
+#: Largest number of records of a mean silhouette; with more records, it uses a sample.
 _MOST = 10_000
 
 

@@ -39,7 +39,7 @@ _STEPS = 10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyPoints:
-    """Noisy counts of records at known places; clusters are searched in ``weights``.
+    """Noisy counts of records at known places; a search for clusters uses ``weights``.
 
     Places are scaled, shape (m, d). The other arrays have shape (m,): weights are estimated numbers
     of records, at least 0; ``counts`` are the noisy counts from which weights were computed, and

@@ -160,7 +160,7 @@ def noisy_grid(
 ) -> NoisyGrid:
     """Release a uniform grid of counts for ``epsilon``; a sound grid has at least K cells.
 
-    ``size`` is the number of records that determines the grid. If it is None, the number is
+    ``size`` is the number of records that determines the grid. If ``size`` is None, the number is
     released here, see :func:`noisy_size`. The rule for the number of cells is ``"su"``, see
     :func:`grid_sides` and :func:`printed_sides`, or ``"refined"``, see :func:`refined_sides`.
     Raises InputError if there are too many columns for a grid.
@@ -168,7 +168,7 @@ def noisy_grid(
     Notes
     -----
     Su, Cao, Li, Bertino, Jin 2015, EUGkM. The sound variant projects the noisy counts onto the
-    simplex with their total. The published variant keeps them as they are.
+    simplex with their total. The published variant does not change the noisy counts.
     """
     if size is None:
         size = noisy_size(records, accountant, step=step, epsilon=epsilon, variant=variant)

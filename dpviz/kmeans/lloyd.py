@@ -59,7 +59,7 @@ def lloyd(
         configured start.
     settled
         Rule for an early stop. After a stop, the sound variant uses the remaining budget in one
-        final iteration; the published variant does not spend it.
+        final iteration; the published variant does not spend this budget.
     cluster_budgets
         Splits an iteration's budget over the clusters. If None, each cluster gets the whole budget,
         in one release.

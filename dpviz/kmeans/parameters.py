@@ -110,8 +110,8 @@ PARAMETERS = (
         label="Start",
         help=(
             "Where the centres start. Sphere packing and random use no data. The other starts use "
-            "the data. In the published variant they leak data; in the sound variant they read a "
-            "noisy grid or are noisy means (partition)."
+            "the data. In the published variant such a start leaks data; in the sound variant such "
+            "starts read a noisy grid or are noisy means (partition)."
         ),
         kind="choice",
         options=STARTS,
@@ -198,7 +198,7 @@ PARAMETERS = (
 class KMeansConfig:
     """Public parameters of one run; the seed is not public, because it can remove the noise.
 
-    ``PARAMETERS`` describes them, in the same order. ``method`` is a name in
+    ``PARAMETERS`` describes the parameters, in the same order. ``method`` is a name in
     :data:`dpviz.kmeans.methods.METHODS`, and ``neighbours`` is the relation and the privacy unit.
     If ``choose`` is ``"private"``, the method chooses K and ignores ``clusters``.
 

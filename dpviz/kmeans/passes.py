@@ -191,8 +191,8 @@ def simplified_silhouettes(
 
     Notes
     -----
-    Zhang, Liu, Wang 2018, "The complexity analysis": the simplified silhouette. Their definition
-    uses averages for a: see :func:`printed_contours`.
+    Zhang, Liu, Wang 2018, "The complexity analysis": the simplified silhouette. The paper's
+    definition uses averages for a: see :func:`printed_contours`.
     """
     found = fit(points, centers, weights)
     coefficients: Floats = found.contours / np.where(found.counts > 0, found.counts, 1)

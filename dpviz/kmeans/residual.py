@@ -71,8 +71,8 @@ def noise_deviation(columns: int, scale: float) -> float:
 def length_variance(ball: int, scale: float) -> float:
     """Mean squared length of K-norm noise in d columns of a ball, if there are two more entries.
 
-    It is (D + 1) (D + 2) d / (d + 2) with D = d + 2: the mean square of the Gamma distributed
-    radius times the mean square length of a random point in the ball.
+    The result is (D + 1) (D + 2) d / (d + 2) with D = d + 2: the mean square of the Gamma
+    distributed radius times the mean square length of a random point in the ball.
     """
     columns = ball + 2
     return ball * (columns + 1) * (columns + 2) / (ball + 2) * scale**2

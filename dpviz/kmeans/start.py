@@ -157,9 +157,10 @@ def plus_plus(
 
     Notes
     -----
-    Hu et al., Algorithm 2. It samples the same points as scikit-learn does with the same number of
-    tries. It does not call scikit-learn, because scikit-learn's matrix products use threads. With
-    few columns these threads wait longer than they multiply, and can't be limited for one session.
+    Hu et al., Algorithm 2. This function samples the same points as scikit-learn does with the same
+    number of tries. It does not call scikit-learn, because scikit-learn's matrix products use
+    threads. With few columns these threads wait longer than they multiply, and can't be limited for
+    one session.
     """
     points, weights = enough(points, weights, clusters, generator)
     if weights is None:
@@ -178,10 +179,10 @@ def utility_plus(
 ) -> Floats:
     """k-means++ and k-means, then the least useful centre moves to the worst cluster.
 
-    The least useful centre is the centre whose removal increases the error least. It moves next to
-    the centre of the cluster with the largest error, k-means runs again, and the better result is
-    kept. After more than ``RETRIES`` failures in a row, the result is the start, shape (K, d).
-    Points are records, or cells of a noisy grid with their weights.
+    The least useful centre is the centre whose removal increases the error least. This centre moves
+    next to the centre of the cluster with the largest error, k-means runs again, and the better
+    result is kept. After more than ``RETRIES`` failures in a row, the result is the start, shape
+    (K, d). Points are records, or cells of a noisy grid with their weights.
 
     Notes
     -----

@@ -109,11 +109,11 @@ class StoredRecords(Records):
     An engine reads the parts in a fixed order. Messages use ``name``. Other parameters are as in
     :meth:`dpviz.kmeans.records.Records.build`.
 
-    Results are equal to the results for the same records in memory. They are equal to the last bit
-    if sums are exact: this is true of counts, and of all results from records on the lattice
-    (``cut``). Other sums are added in another order, so their last digits differ. The list of
-    records has the parts in their order. :meth:`dealt` uses the same distribution, but makes other
-    sets.
+    Results are equal to the results for the same records in memory. The results are equal to the
+    last bit if sums are exact: this is true of counts, and of all results from records on the
+    lattice (``cut``). Other sums are added in another order, so their last digits differ. The list
+    of records has the parts in their order. :meth:`dealt` uses the same distribution, but makes
+    other sets.
     """
 
     name: str

@@ -73,7 +73,7 @@ class KMeansTrial:
         return one.centers
 
     def true(self) -> dict[str, float]:
-        """Errors of the true run, and its scores against known classes."""
+        """Errors of the true run, and its scores that compare with known classes."""
         names = ["wcss", "nicv", "wcss_ratio", "nicv_ratio"]
         names += [name for name in self.score_names if name in OF_CLASSES]
         return self.truth.scores(self.truth.run, tuple(names))

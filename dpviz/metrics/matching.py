@@ -176,7 +176,7 @@ _TAIL = 40.0
 def _expected_mutual_information(rows: NDArray[np.float64], columns: NDArray[np.float64]) -> float:
     """Expected mutual information of random labelings with these class sizes, each above 0.
 
-    Its error is below 1e-8 for 2^53 points, and much smaller for fewer points.
+    The error is below 1e-8 for 2^53 points, and much smaller for fewer points.
 
     Notes
     -----

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
 
-#: Each bin of counts ends at this multiple of its beginning, or one above its beginning.
+#: Each bin of counts ends at this multiple of its beginning, or at its beginning plus 1.
 RATIO = 1.22
 
 #: Largest number of parts of a bin, for sampling a count inside a bin.

@@ -234,8 +234,8 @@ class Source:
     def lattice(self) -> tuple[int, ...] | None:
         """Cells per axis of the lattice to which records are rounded; None if no lattice fits.
 
-        The lattice depends only on the grid. If it depended on the number of records, one more
-        record could change the rounding of all other records.
+        The lattice depends only on the grid. If the lattice depended on the number of records, one
+        more record could change the rounding of all other records.
         """
         factor = int(LATTICE_CELLS ** (1 / len(self.shape)) + 1e-9) // max(self.shape)
         return tuple(side * factor for side in self.shape) if factor else None

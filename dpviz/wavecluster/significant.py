@@ -65,7 +65,7 @@ class Chances:
 
     @property
     def doubt(self) -> float:
-        """Doubt about the cells; at least the log ratio of likely to expected cells, up to 1."""
+        """Doubt about the cells: the larger of the usual doubt and a log ratio of at most 1."""
         if not self.chance.any():
             return 0.0
         likely = max(int((self.chance >= LIKELY).sum()), 1)

@@ -18,7 +18,7 @@ from dpviz.wavecluster.deconvolution import Released, noise_variance
 #: next width is sqrt(2) times larger. Larger widths almost never have the smallest risk.
 WIDTHS = tuple(2.0 ** (step / 2) for step in range(-3, 5))
 
-#: Power of the risks in the trust. For independent errors it would be 1. But errors of two
+#: Power of the risks in the trust. For independent errors this power would be 1. But errors of two
 #: estimates from the same releases are not independent, so the better estimate gets more weight.
 SHARPNESS = 4.0
 

@@ -1,9 +1,9 @@
 """Bounds on k' from Theorems 4, 5 and 6 of Chen, Yu and Chirkova, as numbers for one true run.
 
 The theorems bound k', the rank of the private threshold, for PrivQT, PrivTHR and PrivTHREM (section
-5.2; one version of the paper numbers them 5.7, 5.9 and 5.11). Here they are used as the paper
-prints them, with the noise of the actual run. The bounds read the true data, so they are for the
-owner's screen only.
+5.2; one version of the paper numbers them 5.7, 5.9 and 5.11). Here the theorems are used as the
+paper prints them, with the noise of the actual run. The bounds read the true data, so they are for
+the owner's screen only.
 
 The theorems are stated for Haar. With other wavelets the noise of two coefficients is not
 independent, and negative coefficients turn positive less often than half of the time. Then the

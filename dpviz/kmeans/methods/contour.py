@@ -46,8 +46,8 @@ CARD = Card(
             private=False,
             reason=(
                 "The budgets are computed from contour coefficients of the raw records, so the "
-                "size of the noise reveals something about them. And the starting sets are cut "
-                "from the list in order."
+                "size of the noise reveals something about these records. And the starting sets "
+                "are cut from the list in order."
             ),
         ),
     ),
@@ -62,9 +62,9 @@ CARD = Card(
         "variants, b_i is the distance to the nearest other centre. The formulas are images that "
         "are missing in our copy.",
         "The budget formula is an image that is missing in our copy of the paper. We reconstructed "
-        "it from the text: budget of cluster k = budget of the iteration * (1 + S_k - min S) / (1 "
-        "+ max S - min S), never more than the iteration's budget. The text names only min S; max "
-        "S is our addition.",
+        "the formula from the text: budget of cluster k = budget of the iteration * (1 + S_k - min "
+        "S) / (1 + max S - min S), never more than the iteration's budget. The text names only min "
+        "S; max S is our addition.",
         "There is no gain over DP-Kmeans, because a cluster's budget is at most the iteration's "
         "budget. These are the F-measures compared with the method without noise (K 2, range of "
         "the data, 30 draws), for DP-Kmeans / contour at epsilon 0.1, 0.5, 1: on blood published "

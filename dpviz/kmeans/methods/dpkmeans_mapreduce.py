@@ -34,10 +34,10 @@ STOPPING = (
 )
 
 START_BUDGET = (
-    "Zhang, Liu, Wang add noise to the start, too, but do not state a budget for this noise. Their "
-    "iteration t uses epsilon / 2^t, so the sum may be more than epsilon. Here the start uses "
-    "epsilon / 2, and iteration t uses epsilon / 2^(t + 1). These authors do not mention noise for "
-    "the start of DP-Kmeans; here this start gets the same noise."
+    "Zhang, Liu, Wang add noise to the start, too, but do not state a budget for this noise. In "
+    "their paper, iteration t uses epsilon / 2^t, so the sum may be more than epsilon. Here the "
+    "start uses epsilon / 2, and iteration t uses epsilon / 2^(t + 1). These authors do not "
+    "mention noise for the start of DP-Kmeans; here this start gets the same noise."
 )
 
 CARD = Card(

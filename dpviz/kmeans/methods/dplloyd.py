@@ -53,7 +53,7 @@ START = (
     "In Lee and Kifer, starting centres have a constant least distance from each other, which the "
     "paper does not give. Sphere packing finds the largest distance that random placing reaches in "
     "the box, even if records are in the L1 ball. With the shorter distances of the program of Su "
-    "et al., which Lee and Kifer follow, on S1 as in figure 1 published DPLloyd has 18.5, 13.7, "
+    "et al., which Lee and Kifer follow, on S1 as in figure 1, published DPLloyd has 18.5, 13.7, "
     "7.7, 4.2, 2.7 and MCMC has 9.1, 6.9, 4.3, 3.0, 2.5 (100 draws)."
 )
 
@@ -85,9 +85,9 @@ CARD = Card(
         KEEPING,
         UNSPENT,
         "Algorithm 1 of Hu et al. (DPk-means) has start records, geometry box and schedule "
-        "uniform. Their section 4.2 scales to [0, 1]^d and halves the budget (geometry cube, "
-        "schedule halving); coordinates are then clipped to [0, 1]. Every column is scaled to its "
-        "own range, so r is 1.",
+        "uniform. Section 4.2 of that paper scales to [0, 1]^d and halves the budget (geometry "
+        "cube, schedule halving); coordinates are then clipped to [0, 1]. Every column is scaled "
+        "to its own range, so r is 1.",
         "Algorithm 1 of Hu et al., line 2, chooses k points at random and does not say from which "
         "set. We interpret these points as records, as in line 1 of Algorithm 2; start random uses "
         "places of the domain. On unbalance (K 8, T 2, halving, cube, published), the mean "
@@ -96,16 +96,16 @@ CARD = Card(
         "Hu et al., Algorithm 1, lines 8-11, forms cluster j after centres 1 to j - 1 have moved, "
         "and a record at equal distances joins several clusters. Then one record can be in many "
         "sums, and noise for d r + 1 is too little. Here each record joins one nearest centre, "
-        "then all centres move, as in their section 4.1. There are t iterations, as in the "
-        "listing; the stop at convergence of their section 3.2 is not used.",
+        "then all centres move, as in section 4.1 of that paper. There are t iterations, as in the "
+        "listing; the stop at convergence of section 3.2 is not used.",
         START,
         BALL,
         "On S1 as in figure 1 of the MCMC paper (K 15, T 5, domain from the data, 20 draws, mean "
         "WCSS divided by the noise-free WCSS, both in the L1 ball), at epsilon 0.05, 0.1, 0.25, "
         "0.5, 1, the published variant has 17.8, 12.8, 7.1, 3.9, 2.3. If only the last centres are "
-        "clipped, it has 18.4, 12.3, 7.3, 3.9, 2.3; if centres with too small counts do not move, "
-        "it has 13.2, 10.1, 6.9, 3.8, 2.5. The sound variant, in the box, has 11.3, 8.9, 7.1, 4.8, "
-        "2.6.",
+        "clipped, this variant has 18.4, 12.3, 7.3, 3.9, 2.3; if centres with too small counts do "
+        "not move, it has 13.2, 10.1, 6.9, 3.8, 2.5. The sound variant, in the box, has 11.3, 8.9, "
+        "7.1, 4.8, 2.6.",
     ),
 )
 

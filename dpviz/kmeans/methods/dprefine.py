@@ -24,9 +24,9 @@ from dpviz.privacy.mechanisms import Accountant
 #: Largest number of columns with a nested grid and at most one residual step ("few columns").
 GRID_COLUMNS = 4
 
-#: Budget share of the number of records. With few columns it is GRID_SIZE. With many columns it is
-#: PER_EPSILON / epsilon, between TREE_SIZE and MOST_SIZE, because with a small epsilon noise would
-#: hide the correct branch.
+#: Budget share of the number of records. With few columns, this share is GRID_SIZE. With many
+#: columns, this share is PER_EPSILON / epsilon, between TREE_SIZE and MOST_SIZE, because with a
+#: small epsilon noise would hide the correct branch.
 GRID_SIZE, TREE_SIZE, PER_EPSILON, MOST_SIZE = 0.02, 0.01, 0.0015, 0.03
 
 #: Records are few if the number per cluster, divided by the noise of a count, is below these

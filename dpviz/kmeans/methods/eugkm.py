@@ -61,13 +61,13 @@ RESTARTS = (
     "Sound: k-means on the cells moves its least useful centre (Hu et al., Algorithm 3), because a "
     "simple run often ends with two clusters joined. Published: one run from one start, as in the "
     "program of Su et al. (github.com/DongSuIBM/PrivKmeans). On S1 (K 15), the mean NICV / true at "
-    "epsilon 0.1 and 1 is 3.7 and 1.8 in the published variant (their own result at 1 is 1.81), "
+    "epsilon 0.1 and 1 is 3.7 and 1.8 in the published variant (Su et al. have 1.81 at epsilon 1), "
     "and 2.1 and 1.01 with the sound search on the same cells."
 )
 
 PLACED = (
     "Published: starting centres are placed as in that program, at some distance from each other "
-    "and from the corners of the box; their text says from the border of the box. With the largest "
+    "and from the corners of the box; the paper says from the border of the box. With the largest "
     "possible distance, as in DPLloyd, the published variant has 3.2 and 1.6. A centre without "
     "cells moves to the middle of the box."
 )
@@ -92,7 +92,7 @@ CARD = Card(
             reason=(
                 "Two Laplace mechanisms of sensitivity 1 release the number of records (2% of "
                 "epsilon), which determines the grid, and the counts of the grid's cells (98%). "
-                "Everything else is computed from their outputs."
+                "Everything else is computed from the outputs of both."
             ),
         ),
         Variant(name="published", private=False, reason=TRUE_SIZE),

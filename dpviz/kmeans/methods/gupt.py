@@ -73,8 +73,8 @@ CARD = Card(
         "epsilon. On S1 (K 15), the mean NICV / true at epsilon 1 and 10 is 29 and 9.7 in the "
         "published variant. A plain version of this variant, with other random numbers for each "
         "draw, has the values 30 and 11. The plain version has 31 and 12 if centres are ordered by "
-        "the second coordinate, 28 and 14 with their k-means, 28 and 12 with a small block, and 56 "
-        "and 13 with a third of epsilon (60 draws each).",
+        "the second coordinate, 28 and 14 with the authors' k-means, 28 and 12 with a small block, "
+        "and 56 and 13 with a third of epsilon (60 draws each).",
         f"The largest number of blocks is {MOST_BLOCKS:,}.",
     ),
 )

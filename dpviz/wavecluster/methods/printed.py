@@ -24,15 +24,15 @@ READINGS = (
 
 #: Note on the sensitivities of the techniques that read the true coefficients.
 OTHER_WAVELETS = (
-    "The paper gives the sensitivity only for Haar. For any wavelet, it is computed here from the "
-    "wavelet and the grid."
+    "The paper gives the sensitivity only for Haar. Here the sensitivity is computed from the grid "
+    "and the wavelet, for any wavelet."
 )
 
 #: Reason why the paper's proofs (section 5.1) fail if a record is modified.
 MODIFIED: Mapping[str, str] = {
     "replace_one": (
-        "According to the paper, a modified record changes one count. In fact it changes two "
-        "counts, and the noise hides only one of these changes."
+        "According to the paper, a modified record changes one count. In fact, such a record "
+        "changes two counts, and the noise hides only one of these changes."
     )
 }
 

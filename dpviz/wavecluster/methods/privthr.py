@@ -48,7 +48,7 @@ CARD = Card(
                 "release the counts with alpha*epsilon (one record changes one count by 1), and "
                 "the number Z of non-positive coefficients with the remaining budget (its "
                 "sensitivity is computed from the wavelet). The threshold is computed only from "
-                "their outputs."
+                "the outputs of both."
             ),
         ),
         Variant(
