@@ -251,7 +251,7 @@ def dataset_of(estimator: object, points: Floats, units: ArrayLike | None) -> Da
     persons = np.asarray(as_frame(units))
     if persons.shape != (len(points),):
         raise InputError(
-            f"units have shape {persons.shape} where there are {len(points)} points: give one "
+            f"units have shape {persons.shape}, but there are {len(points)} points: give one "
             "identifier per point."
         )
     missing = pd.isna(persons)
@@ -266,7 +266,7 @@ def dataset_of(estimator: object, points: Floats, units: ArrayLike | None) -> Da
 
 
 def _cap(estimator: object, has_units: bool) -> int:
-    """Cap on records per person; InputError if a cap lacks units, or units lack a cap."""
+    """Cap on records per person; raise InputError if only a cap or only units are given."""
     cap: int | None = getattr(estimator, "cap", None)
     if not has_units:
         if cap not in (None, 1):
@@ -293,7 +293,8 @@ def as_frame(X: Any) -> Any:
 def seed_of(random_state: Any) -> int:
     """Seed of the noise streams from a scikit-learn random state."""
     if random_state is None:
-        # 128 bits from the system, because an attacker who guesses the seed can remove the noise.
+        # Use 128 bits from the system, because an attacker who guesses the seed can remove the
+        # noise.
         return cast(int, np.random.SeedSequence().entropy)
     if isinstance(random_state, int | np.integer) and random_state >= 0:
         return int(random_state)

@@ -47,7 +47,7 @@ class Material(Protocol):
 
     @property
     def dropped(self) -> int:
-        """Number of rows that the counting pass over stored records left out; else 0."""
+        """Number of rows that the counting pass over stored records left out; otherwise 0."""
         ...
 
 

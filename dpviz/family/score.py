@@ -94,7 +94,7 @@ class Score:
         return float(self.best.partition(" ")[0]) if self.better else None
 
     def grade(self, value: float) -> Grade | None:
-        """Return "good" up to ``target``, "fair" up to three times as far, otherwise "poor".
+        """Return "good" up to ``target``, "fair" up to three times its distance, or "poor".
 
         None if the value of the true run is best. Also None for scores that compare clusters with
         known classes, because the true run may not find the classes either.

@@ -1,4 +1,4 @@
-"""Compiled loops that compute the cells of points; imported at first use: the import is slow.
+"""Compiled loops that compute the cells of points; imported at first use, as the import is slow.
 
 All loops give exactly the cells of :func:`dpviz.grid.domain.axis_cells`. The loops process blocks
 that are small enough for the processor's caches. The loops have no branches, so that one
@@ -24,7 +24,7 @@ def between(block, box, sides, near, cells):  # type: ignore[no-untyped-def]
     """Write the cell of each point of the plane without comparing points with the edges of cells.
 
     Returns False if a point is outside, or near an edge; in this case the cells are not valid. The
-    block has the coordinates x, y, x, y, ... of at most ``BLOCK`` points. ``near`` is from
+    block has the coordinates x, y, x, y, ... of at most ``BLOCK`` points. ``near`` is the result of
     :func:`nearness`; the other parameters are as in :func:`locate`.
     """
     low_x, scale_x, side_x = box[0, 0], box[2, 0], np.float64(sides[0])
@@ -60,7 +60,7 @@ def nearness(box, sides):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def cells_of(points, begin, box, sides, near, exact, room):  # type: ignore[no-untyped-def]
-    """Write the cells of the points from ``begin`` to ``begin + BLOCK``, by the fastest loop.
+    """Write the cells of the points from ``begin`` to ``begin + BLOCK``, with the fastest loop.
 
     ``exact`` is the number of the next blocks that use :func:`locate` directly. Returns the number
     of points outside, and the new value of ``exact``.

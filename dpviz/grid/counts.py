@@ -195,8 +195,8 @@ def laid_out(counts: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:
     records = int(counts.sum())
     if records > MOST_RECORDS:
         raise InputError(
-            f"the grid counts {records:,} records, more than the {MOST_RECORDS:,} that can be laid "
-            "out one by one: choose a WaveCluster technique, such as privthr."
+            f"the grid counts {records:,} records, more than the {MOST_RECORDS:,} whose points can "
+            "be in memory: choose a WaveCluster technique, such as privthr."
         )
     return cell_centres(np.repeat(np.arange(counts.size), counts.ravel()), counts.shape, domain)
 

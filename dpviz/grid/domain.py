@@ -72,8 +72,8 @@ class Domain:
                 ) from None
             if not (np.isfinite(lo) and np.isfinite(hi) and lo < hi):
                 raise InputError(
-                    f"domain of axis {axis} is {lo:g},{hi:g}: lo must be less than hi "
-                    "and both finite."
+                    f"domain of axis {axis} is {lo:g},{hi:g}: lo must be less than hi, and both "
+                    "must be finite."
                 )
             if not MIN_WIDTH * max(abs(lo), abs(hi), 1e-280) <= hi - lo <= 1e300:
                 raise InputError(

@@ -62,7 +62,7 @@ class Draws:
     normals
         Shape (steps, d), standard normal: offsets of the new points from their centres.
     accept
-        Uniform. A step is accepted if this number is below the acceptance probability.
+        Uniform. A step is accepted if the step's number is below the acceptance probability.
     """
 
     index: Floats
@@ -119,10 +119,10 @@ def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
     Lee, Kifer, section 3.2, state constraints and use the likeliest values that satisfy these
     constraints (Lee, Wang, Kifer 2015). Under Laplace noise these values have the least L1
     distance, which is a linear programme. This function computes one optimum of this programme in
-    closed form. Every solution must raise the negative counts to zero. After this, each iteration
-    has a total of its counts. If no count moves in the opposite direction, the cost of a change of
-    the total is the size of this change. So the median of the totals has the least cost. The
-    Euclidean projection moves all counts in one direction: if the total is too low, no count
+    closed form. Every solution must raise the negative counts to zero. After this step, each
+    iteration has a total of its counts. If no count moves in the opposite direction, the cost of a
+    change of the total is the size of this change. So the median of the totals has the least cost.
+    The Euclidean projection moves all counts in one direction: if the total is too low, no count
     decreases; if it is too high, no count above zero increases.
     """
     raised = np.maximum(counts, 0.0).sum(axis=1)

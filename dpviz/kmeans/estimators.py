@@ -215,8 +215,8 @@ class ContourDPKMeans(_LloydKMeans):
 class MCMCKMeans(_LloydKMeans):
     """DPLloyd, then k-means on the likeliest data set (Lee, Kifer 2016, section 3).
 
-    Parameters are as in :class:`DPLloyd`, and ``temperature`` of the Markov chain: ``"printed"`` or
-    ``"posterior"``. Attributes are as in :class:`DPLloyd`; ``path_`` has the centres of DPLloyd
+    Parameters are as in :class:`DPLloyd`, plus ``temperature`` of the Markov chain: ``"printed"``
+    or ``"posterior"``. Attributes are as in :class:`DPLloyd`; ``path_`` has the centres of DPLloyd
     before the chain, in a different order.
     """
 
@@ -265,7 +265,7 @@ class Hybrid(_PrivateKMeans):
 class GUPT(_PrivateKMeans):
     """Noisy average of the centres of disjoint blocks of the records (Mohan et al. 2012).
 
-    Parameters are those of :class:`DPLloyd`, except iterations, start, schedule and geometry.
+    Parameters are as in :class:`DPLloyd`, except iterations, start, schedule and geometry.
     Attributes are those of :class:`DPLloyd`.
     """
 

@@ -131,7 +131,7 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
                 # Centres after post-processing have a different order than the counts.
                 counts = counts[match(space.scale(run.centers), space.scale(run.before))[1]]
         elif run.grid is not None:
-            # Skip cells without weight: in a fine grid most cells have none.
+            # Skip cells without weight: in a fine grid most cells have no weight.
             cells = np.flatnonzero(run.grid.weights)
             owner = nearest(run.grid.centers_of(cells), space.scale(run.centers))
             counts = np.bincount(owner, weights=run.grid.weights[cells], minlength=len(run.centers))
@@ -147,7 +147,7 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
 
     def suited(self, sample: Sample) -> dict[str, Any]:
         """Return the number of clusters of a sample set."""
-        # If WaveCluster finds one cluster, k-means still needs more than one.
+        # If WaveCluster finds one cluster, k-means still needs more than one cluster.
         return {"clusters": max(sample.clusters, 2)}
 
     def defaults(self, method: str, variant: VariantName) -> dict[str, Any]:

@@ -138,7 +138,7 @@ class Size:
 def noisy_size(
     records: Records, accountant: Accountant, *, step: str, epsilon: float, variant: VariantName
 ) -> Size:
-    """Return a number of records: noisy, for a share of ``epsilon``, or (published) true."""
+    """Return the number of records: noisy, for a share of ``epsilon``, or true if published."""
     if variant == "published":
         return Size(value=float(records.n), scale=0.0, left=epsilon)
     left = epsilon * (1 - SIZE_SHARE)
@@ -242,7 +242,7 @@ def refined_sides(size: float, epsilon: float, ndim: int, clusters: int) -> tupl
 
     With m cells per axis of [-1, 1]^d the bound is N / (3 m^2) + 2 sqrt(N / 3) / (m K^(1/d)) +
     sqrt(2) m^(d/2) / (epsilon K^(2/d)). The last term is for noise; the first two terms are for
-    moving records to the centre of their cell. There are at least K cells, and at least 2 per axis.
+    moving records to the centre of their cell. There are at least K cells in total and 2 per axis.
 
     Notes
     -----

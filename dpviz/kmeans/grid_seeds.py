@@ -29,8 +29,8 @@ from dpviz.kmeans.residual_tree import (
 )
 from dpviz.kmeans.weighted import k_means
 
-#: With up to WHOLE_BOX columns, the grid covers the whole box, otherwise a projection to DIMENSIONS
-#: columns.
+#: With up to WHOLE_BOX columns, the grid covers the whole box; with more, it covers a projection to
+#: DIMENSIONS columns.
 WHOLE_BOX, DIMENSIONS = 7, 8
 
 #: With few records, this limit replaces WHOLE_BOX, because the noise of a residual step would hide

@@ -51,7 +51,7 @@ def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
     result of a plain loop over points. ``room`` is from :func:`rooms`.
 
     Returns the nearest centres (if equally near, the lowest number) and the squared distances to
-    them. If ``two``, also returns the squared distances to the second nearest.
+    them. If ``two``, also returns squared distances to the second nearest centres.
     """
     columns, squares, best, second, own = room
     last = points.shape[1] - 1
@@ -436,8 +436,8 @@ def sub_cells(points, side, cells, parts, firsts, found):  # type: ignore[no-unt
 def fraction(one, one_variance, other, other_variance, total, parts, prior, logs):  # type: ignore[no-untyped-def]
     """Expected share of a total in the first of two halves, from the noisy sums of both halves.
 
-    Takes the variances of the noise, which is treated as normal; possible shares and their prior
-    probabilities, shape (m,); and a working array (m,).
+    Takes the variances of the noise, which is treated as normally distributed; possible shares and
+    their prior probabilities, shape (m,); and a working array (m,).
     """
     most = -np.inf
     for q in range(len(parts)):
@@ -527,7 +527,7 @@ def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, ge
 
     Grids have shape (side^ndim,), in row-major order. The prior of a half's share is as in
     :func:`fraction`. A block of at most ``least`` records gets 0. The result is the mean of
-    ``passes`` random ways to halve.
+    ``passes`` random ways to halve the grid.
     """
     sums, spread = prefix_sums(noisy, side, ndim), prefix_sums(variances, side, ndim)
     # A stack of blocks: the second half of a block waits here while the first half is halved.
@@ -575,8 +575,8 @@ def denoise_parts(  # type: ignore[no-untyped-def]
 ):
     """Add estimated counts of the subcells of every split cell to ``found``.
 
-    Subcells are listed cell by cell. For each cell: number of subcells per axis (1: no subcells),
-    number of its first subcell, and its count, which its subcells share.
+    Subcells are listed cell by cell. Takes for each cell the number of subcells per axis (1: no
+    subcells), the number of its first subcell, and its count, which its subcells share.
     """
     for cell in range(len(sides)):
         if sides[cell] > 1:

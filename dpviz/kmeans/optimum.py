@@ -1,8 +1,8 @@
 """The best k-means clustering that a search finds: the reference for every private result.
 
 Lloyd's iteration ends in a local optimum. Most local optima have one centre too many in one place
-and one too few in another place. So the search moves a centre from the place with the smallest loss
-to the place with the largest gain. Then random moves follow.
+and one centre too few in another place. So the search moves a centre from the place with the
+smallest loss to the place with the largest gain. Then random moves follow.
 """
 
 from __future__ import annotations

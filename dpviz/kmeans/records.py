@@ -259,7 +259,7 @@ class Records:
 
     def dealt(self, space: Space, parts: int, generator: np.random.Generator) -> Floats:
         """Counts and sums (parts, 1 + d) of random sets, which each record joins independently."""
-        # Kept, because a moving epsilon slider uses the same generator many times.
+        # Keep the sums, because a moving epsilon slider uses the same generator many times.
         state = str(generator.bit_generator.state)
 
         def deal() -> Floats:

@@ -147,8 +147,8 @@ def _residuals(
 def clip_radius(noisy: Floats, size: float, ndim: int, noise: float) -> float:
     """Radius, in units of the scale, with the least error from noise and from clipping.
 
-    Takes noisy numbers of records for each distance, shape of ``EDGES``, and the scale of the
-    K-norm noise divided by a cluster's mean number of records.
+    Takes noisy numbers of records for each distance, with the shape of ``EDGES``, and the scale of
+    the K-norm noise divided by a cluster's mean number of records.
     """
     parts = onto_simplex(noisy, size) / size
     beyond = np.maximum(MIDDLES - EDGES[:, None], 0) @ parts

@@ -262,7 +262,7 @@ def _threads() -> ThreadpoolController:
 def enough(
     points: Floats, weights: Floats | None, clusters: int, generator: np.random.Generator
 ) -> tuple[Floats, Floats | None]:
-    """Points with positive weight; if there are fewer than K, more points with a tiny weight."""
+    """Points with positive weight, and points with a tiny weight if there are fewer than K."""
     if weights is not None:
         points, weights = points[weights > 0], weights[weights > 0]
     missing = clusters - len(points)

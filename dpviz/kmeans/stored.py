@@ -182,7 +182,7 @@ class StoredRecords(Records):
         return self._numbers[2]
 
     def rows(self, space: Space | None) -> StoredRows:
-        """Rows of the records in scaled coordinates; None: in the units of the data."""
+        """Rows of the records, scaled to ``space``; in the units of the data if it is None."""
         return StoredRows(self, self._view(space))
 
     def optimum(self, space: Space, clusters: int) -> Floats:

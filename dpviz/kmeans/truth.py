@@ -229,7 +229,7 @@ class Evaluation:
 #: Largest rounding error of centres of equal records, as a share of the domain's sides.
 _ROUNDING = 16 * float(np.finfo(float).eps)
 
-#: Relative difference below which errors count as equal.
+#: Relative difference below which errors are treated as equal.
 _CLOSE = 1e-9
 
 

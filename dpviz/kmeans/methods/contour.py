@@ -58,9 +58,9 @@ CARD = Card(
         START_BUDGET,
         "Contour coefficients. Published: a_i is the average distance of the cluster's records to "
         "their centre, as the section on the calculation says twice. Sound: a_i is the record's "
-        "own distance (simplified silhouette), as the section on complexity may be read. In both "
-        "variants, b_i is the distance to the nearest other centre. The formulas are images that "
-        "are missing in our copy.",
+        "own distance (simplified silhouette), which is one way to read the section on complexity. "
+        "In both variants, b_i is the distance to the nearest other centre. The formulas are "
+        "images that are missing in our copy.",
         "The budget formula is an image that is missing in our copy of the paper. We reconstructed "
         "the formula from the text: budget of cluster k = budget of the iteration * (1 + S_k - min "
         "S) / (1 + max S - min S), never more than the iteration's budget. The text names only min "
@@ -81,7 +81,7 @@ CARD = Card(
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """Run noisy iterations with cluster budgets by contour coefficient."""
+    """Run noisy iterations with cluster budgets that depend on contour coefficients."""
     space, share, grid = space_of(records, config), 0.0, None
     if config.variant == "published":
         contours = partial(records.contours, space)

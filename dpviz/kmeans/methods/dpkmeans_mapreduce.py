@@ -28,9 +28,9 @@ STOPPING = (
     'after T iterations. The paper says "the distance between the centers" of two iterations, '
     "which may also mean the distance of each centre. Published: T is 10, and the remaining budget "
     "is not spent. With many clusters the sum never falls below 1, and halving ends in noise: on "
-    "S1 (K 15) at epsilon 0.5, the median NICV of 20 draws is 44 times the true NICV. If the "
-    "distance of each centre counts, the method stops after one iteration, and NICV is 12 times "
-    "the true NICV. Sound: T is 3, and one final iteration uses the remaining budget."
+    "S1 (K 15) at epsilon 0.5, the median NICV of 20 draws is 44 times the true NICV. If each "
+    "centre's distance must be less than 1, the method stops after one iteration, and NICV is 12 "
+    "times the true NICV. Sound: T is 3, and one final iteration uses the remaining budget."
 )
 
 START_BUDGET = (

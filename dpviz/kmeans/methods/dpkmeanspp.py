@@ -32,9 +32,9 @@ HALVING = (
     "all of epsilon, which spends T times epsilon. Section 4.2 says that the budget grows, but it "
     "shrinks. Here an iteration has epsilon / 2^t and the noise for this budget; the published "
     "variant does not spend the remaining budget. If each of up to 10 iterations has the noise for "
-    "all of epsilon, the methods on unbalance have the order of the paper's figure at its epsilon "
-    "0.5 and 1. This spends ten times epsilon, so here epsilon is 1, 5, 10 (schedule uniform). "
-    "Then F of DPk-means / ++ / up at 0.1, 0.5, 1 is .96/.97/.97, .92/.97/.98, .79/.95/1.00."
+    "all of epsilon, the methods on unbalance have the order of the paper's figure at epsilon 0.5 "
+    "and 1. This spends ten times epsilon, so here epsilon is 1, 5, 10 (schedule uniform). Then F "
+    "of DPk-means / ++ / up at 0.1, 0.5, 1 is .96/.97/.97, .92/.97/.98, .79/.95/1.00."
 )
 
 SETTLING = (

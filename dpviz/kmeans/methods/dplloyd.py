@@ -11,15 +11,15 @@ from dpviz.privacy.mechanisms import Accountant
 
 SOUND = (
     "Each iteration is one Laplace mechanism on all counts and sums together; the sensitivity is d "
-    "+ 1 in box and cube and 2 in the unit L1 ball. A start either uses no data, or it has a "
+    "+ 1 in box and cube, and 2 in the unit L1 ball. A start either uses no data, or it has a "
     "budget: it is sampled from a noisy grid, or it consists of noisy means of sets. All budgets "
     "add up to epsilon, and centres are computed only from noisy numbers."
 )
 
 PRINTED = (
     "Each iteration is one Laplace mechanism on all counts and sums together; the sensitivity is "
-    "2, since records outside the unit L1 ball are projected onto it (d + 1 in box and cube). "
-    "The start of the centres uses no data, and the budgets add up to epsilon or less."
+    "2, because records outside the unit L1 ball are projected onto the ball (in box and cube, it "
+    "is d + 1). The start of the centres uses no data, and the budgets add up to epsilon or less."
 )
 
 RAW_START = (
@@ -53,14 +53,15 @@ START = (
     "In Lee and Kifer, starting centres have a constant least distance from each other, which the "
     "paper does not give. Sphere packing finds the largest distance that random placing reaches in "
     "the box, even if records are in the L1 ball. With the shorter distances of the program of Su "
-    "et al., which Lee and Kifer follow, on S1 as in figure 1, published DPLloyd has 18.5, 13.7, "
-    "7.7, 4.2, 2.7 and MCMC has 9.1, 6.9, 4.3, 3.0, 2.5 (100 draws)."
+    "et al., which Lee and Kifer follow, on S1 as in figure 1, published DPLloyd has the ratios "
+    "18.5, 13.7, 7.7, 4.2, 2.7 and MCMC has 9.1, 6.9, 4.3, 3.0, 2.5 (100 draws)."
 )
 
 BALL = (
     "Lee and Kifer project records onto the L1 ball and don't say how; here records move along the "
     "line to the origin. With a projection onto the nearest point of the ball, on S1 as in figure "
-    "1, published DPLloyd has 16.4, 12.5, 6.8, 3.6, 2.3 and MCMC has 8.5, 6.7, 3.7, 2.5, 2.1."
+    "1, published DPLloyd has the ratios 16.4, 12.5, 6.8, 3.6, 2.3 and MCMC has 8.5, 6.7, 3.7, "
+    "2.5, 2.1."
 )
 
 CARD = Card(
@@ -103,9 +104,9 @@ CARD = Card(
         "On S1 as in figure 1 of the MCMC paper (K 15, T 5, domain from the data, 20 draws, mean "
         "WCSS divided by the noise-free WCSS, both in the L1 ball), at epsilon 0.05, 0.1, 0.25, "
         "0.5, 1, the published variant has 17.8, 12.8, 7.1, 3.9, 2.3. If only the last centres are "
-        "clipped, this variant has 18.4, 12.3, 7.3, 3.9, 2.3; if centres with too small counts do "
-        "not move, it has 13.2, 10.1, 6.9, 3.8, 2.5. The sound variant, in the box, has 11.3, 8.9, "
-        "7.1, 4.8, 2.6.",
+        "clipped, this variant has the ratios 18.4, 12.3, 7.3, 3.9, 2.3; if centres with too small "
+        "counts do not move, it has 13.2, 10.1, 6.9, 3.8, 2.5. The sound variant, in the box, has "
+        "the ratios 11.3, 8.9, 7.1, 4.8, 2.6.",
     ),
 )
 

@@ -29,7 +29,7 @@ GRID_COLUMNS = 4
 #: small epsilon noise would hide the correct branch.
 GRID_SIZE, TREE_SIZE, PER_EPSILON, MOST_SIZE = 0.02, 0.01, 0.0015, 0.03
 
-#: Records are few if the number per cluster, divided by the noise of a count, is below these
+#: Records are few if their number per cluster, divided by the noise of a count, is below these
 #: limits: the first for up to FLAT columns, the second for more than GRID_COLUMNS columns. For
 #: other numbers of columns, cells are always split.
 FLAT = 2
@@ -39,8 +39,8 @@ FEW_SPARSE, MANY_SPARSE = 16.0, 120.0
 #: above which there is a residual step.
 LAST, ENOUGH = 0.2, 300.0
 
-#: With many columns, from this number of records per cluster, divided by the noise of a mean, a
-#: tree is as good as a grid, and faster.
+#: With many columns, a tree is as good as a grid, and faster, from this number of records per
+#: cluster (divided by the noise of a mean).
 TREE_FROM = 40.0
 
 #: With many columns: budget share of the last steps; least numbers of records per cluster, divided
@@ -119,10 +119,9 @@ CARD = Card(
     decides=True,
     coarser="on a coarse grid",
     deviations=(
-        "No paper describes this method; it combines known parts. Random projection is from "
-        "Balcan, Dick, Liang, Mou, Zhang 2017, nested noise from Koufogiannis, Han, Pappas 2015, "
-        "K-norm noise from Hardt, Talwar 2010, and the grid of two levels from Qardaji, Yang, Li "
-        "2013.",
+        "No paper describes this method. It combines random projection (Balcan, Dick, Liang, Mou, "
+        "Zhang 2017), nested noise (Koufogiannis, Han, Pappas 2015), K-norm noise (Hardt, Talwar "
+        "2010) and the grid of two levels (Qardaji, Yang, Li 2013).",
         "A release has the same noise as the explorer: rough and fine counts are whole numbers, "
         "and all other numbers are rounded to multiples of 2^-20. OpenDP has no K-norm noise, so "
         "this noise is sampled as real numbers, with as many digits as the rounding needs.",
@@ -192,7 +191,7 @@ def size_share(ndim: int, epsilon: float) -> float:
 def few(ndim: int, records: float) -> bool:
     """Return whether records are so few that no cell is split and one residual step is enough.
 
-    ``records`` is the number per cluster, divided by the noise of a count.
+    ``records`` is the number of records per cluster, divided by the noise of a count.
     """
     if ndim <= GRID_COLUMNS:
         return ndim <= FLAT and records < FEW_SPARSE

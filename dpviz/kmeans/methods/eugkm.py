@@ -59,17 +59,17 @@ CHOICE = (
 
 RESTARTS = (
     "Sound: k-means on the cells moves its least useful centre (Hu et al., Algorithm 3), because a "
-    "simple run often ends with two clusters joined. Published: one run from one start, as in the "
-    "program of Su et al. (github.com/DongSuIBM/PrivKmeans). On S1 (K 15), the mean NICV / true at "
-    "epsilon 0.1 and 1 is 3.7 and 1.8 in the published variant (Su et al. have 1.81 at epsilon 1), "
-    "and 2.1 and 1.01 with the sound search on the same cells."
+    "simple run often ends with two clusters joined. Published: there is one run from one start, "
+    "as in the program of Su et al. (github.com/DongSuIBM/PrivKmeans). On S1 (K 15), the mean NICV "
+    "/ true at epsilon 0.1 and 1 is 3.7 and 1.8 in the published variant (Su et al. have 1.81 at "
+    "epsilon 1), and 2.1 and 1.01 with the sound search on the same cells."
 )
 
 PLACED = (
     "Published: starting centres are placed as in that program, at some distance from each other "
     "and from the corners of the box; the paper says from the border of the box. With the largest "
-    "possible distance, as in DPLloyd, the published variant has 3.2 and 1.6. A centre without "
-    "cells moves to the middle of the box."
+    "possible distance, as in DPLloyd, NICV / true is 3.2 and 1.6. A centre without cells moves to "
+    "the middle of the box."
 )
 
 CARD = Card(
@@ -113,7 +113,7 @@ CARD = Card(
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """Run k-means on a noisy grid (Su et al., EUGkM); choose K from the grid if the method does."""
+    """Run k-means on a noisy grid (Su et al., EUGkM); choose K from the grid if configured."""
     clusters = USUAL if config.choose == PRIVATE else config.clusters
     grid = noisy_grid(
         records,

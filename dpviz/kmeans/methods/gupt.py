@@ -45,8 +45,8 @@ CARD = Card(
                 "Each record joins a random block, independently of other records. So one record "
                 "changes one block's K centres, each coordinate by at most 2, the width of the "
                 "box. The sum over the blocks has sensitivity 2 K d, and is divided by the number "
-                "of blocks after noise. This number is computed from a noisy number of records (2% "
-                "of epsilon)."
+                "of blocks after noise. The number of blocks is computed from a noisy number of "
+                "records (2% of epsilon)."
             ),
         ),
         Variant(
@@ -64,9 +64,9 @@ CARD = Card(
     deviations=(
         "Centres of a block are ordered by their first coordinate, then by the second; the program "
         "of GUPT's authors (github.com/prashmohan/GUPT) orders them only by the second coordinate.",
-        "Lee, Kifer do not say how the records are cut into blocks. Published: N^0.4 blocks in the "
-        "order of the list, as in that program, but the blocks have equal sizes; in that program, "
-        "a small block can be left over.",
+        "Lee, Kifer do not say how the records are cut into blocks. Published: there are N^0.4 "
+        "blocks in the order of the list, as in that program. Here the blocks have equal sizes; in "
+        "that program, a small block can be left over.",
         "k-means of a block starts with k-means++ and always with the same random numbers; that "
         "program starts from normally distributed numbers and takes ten steps. The range of the "
         "centres is the box and costs nothing; that program estimates it with two thirds of "

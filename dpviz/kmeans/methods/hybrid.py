@@ -21,12 +21,13 @@ from dpviz.privacy.mechanisms import Accountant
 #: the domain's width (Su et al. 2016).
 SPREAD = 0.225
 
-#: Published: the largest error of an iteration, summed over all centres, that is small enough.
+#: Published: the largest allowed error of an iteration, summed over all centres.
 LARGEST_ERROR = 0.004
 
-#: Sound: the largest error of an iteration at a centre, as a share of the variance of a record's
-#: place in its cell. Fitted to S1, Unbalance, DS1 and DS3, in two columns: grid and iteration are
-#: equally good at shares of about 0.4 to 0.6 (interpolated between epsilons of 11 runs each).
+#: Sound: the largest allowed error of an iteration at a centre, as a share of the variance of a
+#: record's place in its cell. The share is fitted to S1, Unbalance, DS1 and DS3, in two columns:
+#: grid and iteration are equally good at shares of about 0.4 to 0.6 (interpolated between epsilons
+#: of 11 runs each).
 LARGEST_SHARE = 3 / 8
 
 CARD = Card(
@@ -60,21 +61,22 @@ CARD = Card(
     deviations=(
         "In Su et al. an analysis of the errors decides whether there is an iteration. Published: "
         "there is one iteration, with half of epsilon, if this half is at least sqrt(500 K^3 (d + "
-        "(4 d r^2)^(1/3))^3) / N, r = 0.225. Then the error of the iteration, summed over the "
-        "centres, is at most 0.004. IBM's diffprivlib has this formula from the paper of Su et al. "
-        "We assume that this formula decides here, and that grid and iteration each get half. The "
-        "mean NICV / true at epsilon 0.1 and 1 is 3.7 and 1.8 on S1 (K 15), and would be 8.4 and "
-        "2.0 if the method always iterated; on Blood (K 2) it is 3.0 and 1.5, and would be 2.7 and "
-        "1.3 (60 draws each).",
+        "(4 d r^2)^(1/3))^3) / N, where r is 0.225. Then the error of the iteration, summed over "
+        "the centres, is at most 0.004. IBM's diffprivlib has this formula from the paper of Su et "
+        "al. We assume that this formula decides here, and that grid and iteration each get half. "
+        "The mean NICV / true at epsilon 0.1 and 1 is 3.7 and 1.8 on S1 (K 15), and would be 8.4 "
+        "and 2.0 if the method always iterated; on Blood (K 2) it is 3.0 and 1.5, and would be 2.7 "
+        "and 1.3 (60 draws each).",
         "Sound: there is one iteration, with half of the budget that remains after the number of "
-        "records, if its error 2 (K s / N)^2 (d + q) at a centre is at most 3/8 of d h^2 / 12. "
-        "Here s is the scale of the iteration's noise, q is the mean squared norm of a centre (r = "
-        "0.225), h is the width of EUGkM's cells, and d h^2 / 12 is the variance of a record's "
-        "place in its cell. The factor 3/8 is fitted to S1, Unbalance, DS1 and DS3. On DS2 (K 3) "
-        "the result is slightly worse than EUGkM's: the median NICV / true is 1.0061 instead of "
-        "1.0040 at epsilon 0.1, and 1.0010 instead of 1.0006 at epsilon 2 (200 draws each).",
-        "The iteration adds the same noise to counts and sums; Su et al. split its budget between "
-        "them. With two columns the two errors differ by less than 6%.",
+        "records, if the iteration's error 2 (K s / N)^2 (d + q) at a centre is at most 3/8 of d "
+        "h^2 / 12. Here s is the scale of the iteration's noise, q is the mean squared norm of a "
+        "centre (r = 0.225), h is the width of EUGkM's cells, and d h^2 / 12 is the variance of a "
+        "record's place in its cell. The factor 3/8 is fitted to S1, Unbalance, DS1 and DS3. On "
+        "DS2 (K 3) the result is slightly worse than EUGkM's: the median NICV / true is 1.0061 "
+        "instead of 1.0040 at epsilon 0.1, and 1.0010 instead of 1.0006 at epsilon 2 (200 draws "
+        "each).",
+        "The iteration adds the same noise to counts and sums; Su et al. split the budget between "
+        "both. With two columns the two errors differ by less than 6%.",
         CELLS,
         RESTARTS,
         PLACED,

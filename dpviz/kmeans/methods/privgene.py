@@ -142,9 +142,9 @@ def difference(candidates: Floats) -> float:
     Notes
     -----
     Let k be the centre of w nearest to t. Then D(t, v) - D(t, w) <= |t - v_k|^2 - |t - w_k|^2. This
-    is linear in t and largest in a corner of the box: the sum over the axes of
-    v^2 - w^2 + 2 |v - w|. Also, each centre of v has a farthest corner, and D(t, v) is at most the
-    smallest squared distance of a centre to its farthest corner.
+    difference is linear in t and largest in a corner of the box: the sum over the axes of v^2 - w^2
+    + 2 |v - w|. Also, each centre of v has a farthest corner, and D(t, v) is at most the smallest
+    squared distance of a centre to its farthest corner.
     """
     farthest = ((1 + np.abs(candidates)) ** 2).sum(axis=2).min(axis=1)
     return float(loops().difference(candidates, farthest))
