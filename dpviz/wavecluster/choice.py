@@ -89,8 +89,8 @@ def on_chosen_grid(run: Method) -> Method:
             if left < SMALLEST_EPSILON:
                 raise InputError(
                     f"epsilon = {config.epsilon:g} is too small for a private choice of g and p, "
-                    f"which takes {RECORDS_SHARE:.0%} of it: give a larger epsilon or choose g "
-                    "and p yourself."
+                    f"which takes {RECORDS_SHARE:.0%} of epsilon: give a larger epsilon or choose "
+                    "g and p yourself."
                 )
             records = accountant.laplace(STEP, float(source.n), sensitivity=1, epsilon=share)
             side = chosen_grid(float(records), config.epsilon, len(source.shape), config.level)

@@ -6,8 +6,8 @@ If a cluster C is not kept, its stage is the first of these stages that applies:
 
 ``grid``
     C has one or two cells, so that one cell decides its fate, and C was not joined. The stage is
-    also ``grid`` if C is broken, shrunk or lost, and is several clusters without noise on a grid
-    that is twice as fine (at least two of these clusters have a quarter of its records each).
+    also ``grid`` if C is broken, shrunk or lost, and is several clusters on a grid that is twice as
+    fine, without noise (at least two of these have a quarter of C's records each).
 ``components``
     One cell of C, or one cell that touches C, bridges clusters or cuts C. If only this cell is
     private and all other cells are true, C is not kept. If only this cell is true and all other
@@ -90,7 +90,8 @@ class Outcome:
         Label of the cluster that contains most of the true cluster's cells (0 if none is
         significant), and number of cells of the match.
     left, pieces
-        Number of its cells that are still significant; number of clusters with these cells.
+        Number of the true cluster's cells that are still significant; number of clusters with these
+        cells.
     joined
         Labels of other true clusters with at least half as many cells in the match.
     """
@@ -446,7 +447,7 @@ def _where(diagnosis: Diagnosis) -> str:
         return f" by one cell: {_MOVED[diagnosis.cell_stage]}"
     if diagnosis.stage == "threshold":
         d, private = _number(diagnosis.threshold), _number(diagnosis.private_threshold)
-        return f" at the threshold: the private threshold is {private}, the true threshold {d}"
+        return f" at the threshold: the private threshold is {private}, the true threshold is {d}"
     noise = "the noise in the counts"
     if diagnosis.stage == "subband":
         noise = "noise from other cells, which the wavelet spread,"

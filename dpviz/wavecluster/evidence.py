@@ -53,7 +53,7 @@ def evidence(released: Released, generator: np.random.Generator) -> Evidence:
     """Test the releases; the generator simulates counts with which the rough counts are compared.
 
     Evenly spread records are independent, and each record is in any cell with the same probability.
-    So groups of records, for example with equal values, are structure.
+    So groups of records, for example with equal values, are a structure.
     """
     none = _chance_if_none(released) >= FALSE_ALARM / 2
     if released.rough.size == 1:

@@ -23,7 +23,7 @@ LIKELY = 0.6
 WEAK, LARGE, FEW = 0.85, 0.2, 5
 
 #: If doubt is above MUCH, a weak cell on a saddle must not join two clusters of at least FEW cells.
-#: There, the mean chance around the cell is below SADDLE times the lower mean of both clusters.
+#: On a saddle, the mean chance nearby is below SADDLE times the lower mean of both clusters.
 MUCH, SADDLE = 0.3, 0.85
 
 #: Smallest mean chance of the reported cells at which enough of these cells are correct.
@@ -152,7 +152,7 @@ def grown(
         cells of a large cluster.
     heights, saddle
         Height of each position. A cell is on a saddle between two clusters if its height is below
-        this share of the lower mean height of both; with 0, no cell is on a saddle.
+        this share of the lower mean height of both clusters; with 0, no cell is on a saddle.
     """
     parent = np.full(weak.size, -1)
     size, sums = np.zeros(weak.size, np.int64), np.zeros(weak.size)

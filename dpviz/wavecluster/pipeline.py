@@ -99,7 +99,7 @@ class Source:
     ) -> Source:
         """Count a data set on a grid. Data given as counts have their own grid and box.
 
-        The default domain is the declared domain of the data set, or else the range of its points
+        The default domain is the declared domain of the data set, otherwise the range of its points
         (not private). ``empty`` allows a domain without points; a release needs this, because it
         must not reveal whether the domain has points. Raises InputError if grid, domain and data
         are not compatible.
@@ -276,8 +276,8 @@ _EVEN = (
 )
 _UNCLEAR = (
     "Read the clusters with care: the released counts show no more structure than evenly spread "
-    "records have. With this few records, or this much noise, a weak structure would not be "
-    "visible. More records, a larger ε or a coarser grid may show more."
+    "records have. There are too few records, or there is too much noise, to show a weak "
+    "structure. More records, a larger ε or a coarser grid may show more."
 )
 
 
@@ -320,7 +320,7 @@ class Stages:
 
     @cached_property
     def cluster_sizes(self) -> NDArray[np.int64]:
-        """Number of cells of each cluster, from the largest cluster."""
+        """Number of cells of each cluster, largest cluster first."""
         return np.bincount(self.labels.ravel(), minlength=self.n_clusters + 1)[1:]
 
     @property

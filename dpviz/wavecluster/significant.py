@@ -3,7 +3,7 @@
 Samples of the true counts, given the noisy counts, show how likely each cell is to be significant.
 If noise hides single counts, pooled counts show more; both together show the most.
 
-This is post-processing: nothing here reads data, so any other estimate would be just as private.
+This is post-processing: nothing here reads data, so any other estimate would be equally private.
 """
 
 from __future__ import annotations
@@ -195,8 +195,8 @@ def narrowness(single: Chances, wide: Chances) -> float:
     """Log of (number of cells expected from pooled counts / number from single counts).
 
     This log is large for narrow clusters: most cells of the pools that a narrow cluster touches are
-    empty, but a pool is counted as a whole. Single counts can't show in how few cells records are
-    if noise hides these records.
+    empty, but a pool is counted as a whole. Single counts can't show how few cells have records if
+    noise hides these records.
     """
     return math.log(max(wide.expected, 1e-9) / max(single.expected, 1e-9))
 

@@ -40,9 +40,10 @@ _LEAST = 1e-9
 def smoothed(released: Released) -> Smoothed:
     """Smooth the rough counts with the width that has the smallest risk.
 
-    The risk is Stein's unbiased estimate for an estimate that is linear in the noisy counts: mean
-    squared residual, plus twice the noise variance times the mean weight of a count in its own
-    estimate, minus the noise variance. This estimate is valid for any noise with a known variance.
+    The risk is Stein's unbiased estimate for an estimate that is linear in the noisy counts. The
+    risk is the mean squared residual, plus twice the noise variance times the mean weight of a
+    count in its own estimate, minus the noise variance. This estimate is valid for any noise with a
+    known variance.
 
     Notes
     -----

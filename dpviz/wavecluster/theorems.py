@@ -60,7 +60,7 @@ class KBounds:
     low, high, most
         k'_min and k'_max; largest possible k' (the smallest possible k' is 0).
     eta1, eta2
-        As printed. In Theorem 6 they are at least 0, because the proof is not valid for negative
+        As printed. In Theorem 6 both are at least 0, because the proof is not valid for negative
         values.
     theta
         E|L'_n|, expected number of positive coefficients that noise makes non-positive; NaN in
@@ -95,7 +95,7 @@ class KBounds:
     @property
     def printed(self) -> float:
         """Lower bound in the paper on the probability of each of the two claims on cells."""
-        # There is a factor for the end of k', a factor for the noise on W, and in Theorem 5 a
+        # There is a factor for the end of k', a factor for the noise on W, and, in Theorem 5, a
         # factor for the noise on Z.
         return float((1 - self.omega) ** (3 if self.theorem == 5 else 2))
 

@@ -124,7 +124,7 @@ class Truth:
 class Evaluation:
     """A result and the true run; values that several scores need are computed once.
 
-    Scores that need only the two label grids do not need run and seed.
+    Scores that need only the two label grids need neither run nor seed.
     """
 
     truth: Truth

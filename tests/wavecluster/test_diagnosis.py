@@ -410,7 +410,7 @@ def test_the_sentences():
     d = f"{found.private_threshold:.3g}"
     first = (
         "Cluster 1 was joined with clusters 2 and 3 at the threshold: the private threshold is "
-        f"{d}, the true threshold 25.5. The true threshold with the same noisy cells would have "
+        f"{d}, the true threshold is 25.5. The true threshold with the same noisy cells would have "
         "kept it, but not the noisy threshold with the true cells or twice the budget."
     )
     assert in_words(found) == first

@@ -39,9 +39,9 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "Every synopsis is a sequence of Laplace mechanisms whose budgets sum to "
-                "epsilon under a declared domain; its resolution depends on a noisy number of "
-                f"records ({COUNT_SHARE:.0%} of epsilon) and on noisy counts alone."
+                "Every synopsis is a sequence of Laplace mechanisms whose budgets sum to epsilon "
+                "under a declared domain; its resolution depends only on a noisy number of records "
+                f"({COUNT_SHARE:.0%} of epsilon) and on noisy counts."
             ),
         ),
         Variant(

@@ -46,9 +46,9 @@ CARD = Card(
             reason=(
                 "Under a declared domain, two Laplace mechanisms run in sequence. The mechanisms "
                 "release the counts with alpha*epsilon (one record changes one count by 1), and "
-                "the number Z of non-positive coefficients with the remaining budget (its "
-                "sensitivity is computed from the wavelet). The threshold is computed only from "
-                "the outputs of both."
+                "the number Z of non-positive coefficients with the remaining budget (the "
+                "sensitivity of Z is computed from the wavelet). The threshold is computed only "
+                "from the outputs of both."
             ),
         ),
         Variant(
@@ -73,8 +73,8 @@ CARD = Card(
     ),
     errata=(
         "Section 4.3 says that the counts (eps1) need less budget than Z (eps2). But section 7.4 "
-        "gives the counts 90%. This is correct, because gamma, the margin of the counts around the "
-        "threshold, has a larger factor than beta, the error of Z.",
+        "gives the counts 90%. The 90% are correct, because gamma, the margin of the counts around "
+        "the threshold, has a larger factor than beta, the error of Z.",
         "Theorem 5: beta, the bound on the noise of Z'/2, is four times as large as the step "
         "requires. Z'/2 is subtracted, so the noise is half of Lap(1/eps2), which exceeds beta "
         "with probability exp(-2 eps2 beta), not exp(-eps2 beta/2).",

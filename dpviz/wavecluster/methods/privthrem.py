@@ -76,9 +76,10 @@ CARD = Card(
         "refers to section 5.2.3. That section says this for the case that ln(W_k / (W_max - W_k)) "
         "is positive. On DS2 it is -2.8.",
         "By theorem 6, k' is between k - eta1 and k + eta2 with a probability of at least 1 - 2 "
-        "omega, for a chosen omega. Often this excludes nothing, because the lower end is below 1 "
-        "or the upper end is above |L|: eta1 contains |L| - k, and eta2 contains k. The proof has "
-        "a wrong sign: omega must be at least the right side, not at most the right side.",
+        "omega, for a chosen omega. Often these bounds exclude nothing, because the lower end is "
+        "below 1 or the upper end is above |L|: eta1 contains |L| - k, and eta2 contains k. The "
+        "proof has a wrong sign: omega must be at least the right side, not at most the right "
+        "side.",
         "Section 7.2 gives errors of k' below 4.7% for PrivQT and PrivTHREM; the correct names are "
         "PrivTHR and PrivTHREM.",
     ),
