@@ -293,8 +293,7 @@ def as_frame(X: Any) -> Any:
 def seed_of(random_state: Any) -> int:
     """Seed of the noise streams from a scikit-learn random state."""
     if random_state is None:
-        # Use 128 bits from the system, because an attacker who guesses the seed can remove the
-        # noise.
+        # Use the system's 128 bits: an attacker who guesses the seed can remove the noise.
         return cast(int, np.random.SeedSequence().entropy)
     if isinstance(random_state, int | np.integer) and random_state >= 0:
         return int(random_state)

@@ -27,8 +27,7 @@ ENDS, UNIFORM, EVEN, UNEVEN = 0.25, 0.35, 0.2, 0.2
 #: but at least two.
 PASSES, MOST_CELLS = 8, 2**15
 
-#: Blocks with fewer estimated records than this are treated as empty, because they contain only
-#: noise.
+#: Blocks with fewer estimated records than this are treated as empty: they contain only noise.
 LEAST = 1e-4
 
 

@@ -43,9 +43,8 @@ UNLIMITED = 2**62
 
 Weights = NDArray[np.int64] | None
 
-#: Function from data of some records, one array per column, to their tables, which are additive.
-#: The function is a module's function or a partial, because for stored records it runs in other
-#: processes.
+#: Function from data of some records, one array per column, to their tables, which are additive. It
+#: is a module's function or a partial, because for stored records it runs in other processes.
 RowWork = Callable[..., Tables]
 
 #: Function that maps each record's columns to other columns; a module's function or a partial.

@@ -20,8 +20,7 @@ SKETCHED, MANY = 2**15, 2**17
 MOST_CELLS = 2**10
 
 #: Largest number of places in which clusters of a grid over a sketch are searched, in all and along
-#: each axis. Places are blocks of cells. In 2 to 10 columns this limit increases WCSS by at most
-#: 1.5%.
+#: each axis. Places are blocks of cells. In 2 to 10 columns, this increases WCSS by at most 1.5%.
 MOST_PLACES, ALONG_AXIS = 2**14, 2**6
 
 #: Largest number of blocks of a sketch that GUPT clusters; 30,000 records have about this number of

@@ -90,7 +90,7 @@ class Outcome:
         Label of the cluster that contains most of the true cluster's cells (0 if none is
         significant), and number of cells of the match.
     left, pieces
-        Number of the true cluster's cells that are still significant; number of clusters with these
+        Number of this cluster's cells that are still significant; number of clusters with these
         cells.
     joined
         Labels of other true clusters with at least half as many cells in the match.

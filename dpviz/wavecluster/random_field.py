@@ -290,9 +290,8 @@ def gibbs(
             few -= 0 < bin_of[cell] < small
             for j in range(1, small):
                 weight[j] *= rare_of[few]
-            # Adding all weights in one chain is slow, since each addition waits for the previous
-            # one. So parcels of a few bins are added in parallel; the search first goes over
-            # parcels.
+            # Adding all weights in one chain is slow, since each addition waits for the last. So
+            # parcels of a few bins are added in parallel and searched first.
             whole = 0.0
             for parcel in range(parcels.size):
                 added = 0.0

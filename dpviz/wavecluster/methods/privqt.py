@@ -58,9 +58,8 @@ CARD = Card(
         "In section 7.2, PrivTHR and PrivTHREM have errors of k' below 4.7%; the text names PrivQT "
         "and PrivTHREM instead, and gives PrivQT 32.2% and more in the same sentence.",
         "In section 7.2, the number 108.45 on DS2 is not a bound, but the mean surplus of k', (1 - "
-        "p) |Z| / 2, without the coefficients that noise removes (theta). With theta, this surplus "
-        "is 107.5; a mean of ten draws has a standard error of 2.2, so the printed 105.2 agrees "
-        "with it.",
+        "p) |Z| / 2, without the coefficients that noise removes (theta). With theta it is 107.5; "
+        "a mean of ten draws has a standard error of 2.2, so the printed 105.2 agrees with it.",
     ),
 )
 
