@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Arrow reads this variable when it is loaded. Its default allocator keeps huge pages; with it,
+# Arrow reads this variable when it is loaded. With its default allocator, which keeps huge pages,
 # passes over stored records took 35 MB more memory, and more time.
 if sys.platform == "linux":
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
@@ -67,6 +67,5 @@ def __getattr__(name: str) -> Any:
 
 
 def _estimators() -> list[dict[str, Any]]:
-    """Estimators by name, one dictionary per family."""
     modules = [import_module(f"dpviz.{home}") for home in _ESTIMATORS]
     return [{name: getattr(module, name) for name in module.__all__} for module in modules]

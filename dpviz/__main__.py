@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from dpviz.base.ending import ended_by
 
-#: Signals that end a command like Ctrl-C, so that its temporary files are removed. SIGHUP is sent
-#: when a terminal is closed or a connection breaks; Windows does not have it.
+#: Signals that end a command in the same way as Ctrl-C, so that its temporary files are removed.
+#: SIGHUP is sent when a terminal is closed or a connection breaks; Windows does not have it.
 _ENDS = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
 

@@ -21,7 +21,7 @@ CARDS: dict[str, Card] = {
     name: method.card for family in FAMILIES.values() for name, method in family.methods.items()
 }
 
-#: All scores by name. A name that two families share has the same meaning in both.
+#: All scores by name. A name that two families share has the same meaning in both families.
 SCORES: dict[str, Score] = {
     name: family.scores[name] for family in FAMILIES.values() for name in family.telling
 }
@@ -33,7 +33,7 @@ PARAMETERS: dict[str, Parameter] = {
 
 
 def family_of(method: str) -> Family:
-    """Return the family of a method; raise InputError with the choices if it is unknown."""
+    """Return the family of a method; an unknown method raises InputError."""
     check_method(method, CARDS)
     return FAMILIES[CARDS[method].family]
 

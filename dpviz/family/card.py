@@ -40,8 +40,8 @@ class Variant:
         Whether its steps are private with a declared domain, the default relation and the default
         parameters. :func:`dpviz.family.claim.claim` judges a run with the choices of that run.
     reason
-        A proof sketch if ``private`` is true; otherwise the reason why the claim fails. The reason
-        of an undeclared domain is not in this text, because the claim adds it.
+        A proof sketch if ``private`` is true; otherwise the reason why the claim fails. This text
+        does not mention an undeclared domain, because the claim adds that reason.
     fails
         Relations and parameter values for which the claim fails, each with its reason. For a
         variant that is not private, these are additional reasons.
@@ -57,7 +57,7 @@ class Variant:
         """The claim in words: "private" or "not private", the reason, and the exceptions."""
         word = "private" if self.private else "not private"
         if self.private and self.name == "published":
-            word = "private under a declared domain, but by default the data give the domain"
+            word = "private with a declared domain, but the default domain is the range of the data"
         return " ".join([f"{word}. {self.reason}", *dict.fromkeys(self.fails.values())])
 
 
@@ -77,7 +77,7 @@ class Card:
         Authors and year, or "no paper"; number of the algorithm in that paper, or "our own method";
         number of the paper's file in our collection, an author, or ``"ours"``.
     variants, parameters
-        Variants of the method; parameters of the family that the method has, with its defaults.
+        Variants of the method; parameters that the method has, with the method's defaults.
     deviations, errata
         Differences between code and paper, with reasons; errors in the paper's numbers or claims,
         with the section and the correct number.
@@ -85,15 +85,15 @@ class Card:
         Whether the method moves the centres of its last iteration again, without the data. This
         field and all fields below are for the program: :attr:`facts` does not contain them.
     decides
-        Whether noisy numbers decide which steps run; a run's ``decision`` then reports this.
+        Whether noisy numbers decide which steps run; if they do, the run's ``decision`` reports it.
     needs_all_records
-        Whether it needs all records in memory, so that it can't read stored records in passes.
+        Whether the method needs all records in memory, and so can't read stored records in passes.
     lays_own_cells
-        Whether it counts records in cells that depend on the records, instead of the grid's cells.
+        Whether the method counts records in cells that depend on the records.
     theorem
         Number of the paper's theorem about its threshold; None if there is no such theorem.
     coarser
-        Steps that a sample of very many records makes coarser, in words.
+        Words that say which steps become coarser if there are very many records.
     """
 
     name: str
@@ -121,7 +121,7 @@ class Card:
         return next(named, self.variants[0])
 
     def taken(self, name: str) -> str:
-        """Name of the variant that runs; an unknown name is returned: other code refuses it."""
+        """Name of the variant that runs; an unknown name is returned (other code refuses it)."""
         return self.variant(name).name if name in get_args(VariantName) else name
 
     def parameter(self, name: str) -> Parameter | None:

@@ -13,7 +13,7 @@ from dpviz.grid.domain import Domain
 EXPLORATION = "Exploration, not private: true results and seeded draws are for the data owner only."
 
 #: The same statement for sample sets.
-MADE_UP = "Exploration of made-up data, which are not records of persons: it may be shown."
+MADE_UP = "Exploration of made-up data, which are not records of persons: the results may be shown."
 
 #: Reason why a run without a declared domain is not private.
 UNDECLARED = (
@@ -31,7 +31,7 @@ class Claim:
 
 
 def why_not(card: Card, config: Configuration, domain: Domain | None) -> str:
-    """Reason why a run is not private, in a few words; empty if :func:`claim` calls it private."""
+    """Reason why a run is not private; empty if :func:`claim` calls the run private."""
     if claim(card, config, domain).private:
         return ""
     if not card.spends:
@@ -69,6 +69,6 @@ def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
         return Claim(False, " ".join(fails))
     number = config.neighbours.multiplier
     chooses = getattr(config, CHOOSE.name, None) == PRIVATE
-    choice = " It chooses parameters from noisy numbers, which are all on the ledger."
+    choice = " The method chooses parameters from noisy numbers, which are all on the ledger."
     more = f" Here neighbours differ by {number} records, and the noise hides {number} records."
     return Claim(True, variant.reason + choice * chooses + more * (number > 1))

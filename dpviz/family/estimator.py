@@ -32,8 +32,8 @@ from dpviz.privacy.noise_source import SeededNoise
 DomainLike = str | Domain | list[tuple[float, float]] | tuple[tuple[float, float], ...]
 
 
-# The dataclass generates the explicit constructor from which scikit-learn reads the parameters.
-# Comparison and repr are those of scikit-learn.
+# The dataclass generates the explicit constructor from which scikit-learn reads the parameters. The
+# comparison and the repr come from scikit-learn.
 @dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(ClusterMixin, BaseEstimator):
     """A method as a scikit-learn estimator; families and methods add parameters."""
@@ -86,7 +86,7 @@ class Estimator(ClusterMixin, BaseEstimator):
 
     def _fit_stored(self, X: str | os.PathLike[str] | Stored, units: object) -> Self:
         if units is not None and not isinstance(units, str):
-            raise InputError("units of stored records are a column: give its name.")
+            raise InputError("units of stored records are a column: give the column's name.")
         cap = _cap(self, units is not None)
         source = X if isinstance(X, Stored) else stored(X, unit=units)
         domain = None if self.domain == "data" else domain_of(self.domain, np.empty((0, 0)))
@@ -108,7 +108,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         y: object = None,
         units: ArrayLike | str | None = None,
     ) -> NDArray[np.int32]:
-        """Fit, and return the cluster of each point; the parameters are those of :meth:`fit`."""
+        """Fit, and return the cluster of each point; the parameters are as in :meth:`fit`."""
         self.fit(X, units=units)
         return self.predict(X) if isinstance(X, str | os.PathLike | Stored) else self.labels_
 
@@ -124,7 +124,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         ------
         labels
             Clusters of the next records, in the order of files and rows, shape (m,); -1 = noise, or
-            left out. Every record has a label, also a record with a number that is not finite.
+            left out. Every record has a label, even a record with a number that is not finite.
 
         Raises
         ------
@@ -135,8 +135,8 @@ class Estimator(ClusterMixin, BaseEstimator):
         source = X if isinstance(X, Stored) else stored(X, self.stored_columns_)
         if source.ndim != self.n_features_in_:
             raise InputError(
-                f"{shown(source.name)} has {source.ndim} columns and this estimator was fitted on "
-                f"{self.n_features_in_}: give dpviz.data.stored.stored(path, columns)."
+                f"{shown(source.name)} has {source.ndim} columns, but this estimator was fitted on "
+                f"{self.n_features_in_} columns: give dpviz.data.stored.stored(path, columns)."
             )
         return self._labels_of(source)
 
@@ -178,7 +178,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         return points
 
     def _fit(self, data: Dataset | Stored, domain: Domain | None, outside: Outside) -> None:
-        # NumPy scalars become Python numbers, because their repr and their comparisons differ.
+        # NumPy scalars become Python numbers, because NumPy's repr and comparisons differ.
         family, given = (
             self._family,
             {
@@ -251,7 +251,7 @@ def dataset_of(estimator: object, points: Floats, units: ArrayLike | None) -> Da
     persons = np.asarray(as_frame(units))
     if persons.shape != (len(points),):
         raise InputError(
-            f"units have shape {persons.shape} where there are {len(points)} points: give one "
+            f"units have shape {persons.shape}, but there are {len(points)} points: give one "
             "identifier per point."
         )
     missing = pd.isna(persons)
@@ -266,7 +266,7 @@ def dataset_of(estimator: object, points: Floats, units: ArrayLike | None) -> Da
 
 
 def _cap(estimator: object, has_units: bool) -> int:
-    """Cap on records per person; InputError if a cap lacks units, or units lack a cap."""
+    """Cap on records per person; raise InputError if only a cap or only units are given."""
     cap: int | None = getattr(estimator, "cap", None)
     if not has_units:
         if cap not in (None, 1):
@@ -293,7 +293,7 @@ def as_frame(X: Any) -> Any:
 def seed_of(random_state: Any) -> int:
     """Seed of the noise streams from a scikit-learn random state."""
     if random_state is None:
-        # 128 bits from the system, because an attacker who guesses the seed can remove the noise.
+        # Use the system's 128 bits: an attacker who guesses the seed can remove the noise.
         return cast(int, np.random.SeedSequence().entropy)
     if isinstance(random_state, int | np.integer) and random_state >= 0:
         return int(random_state)

@@ -47,7 +47,7 @@ class Material(Protocol):
 
     @property
     def dropped(self) -> int:
-        """Number of rows that the counting pass over stored records left out; else 0."""
+        """Number of rows that the counting pass over stored records left out; otherwise 0."""
         ...
 
 
@@ -74,15 +74,15 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         menus.
     swept
         Default scores of a sweep, in the order of the table's columns. Scores in ``leading`` and
-        ``swept`` that compare with known classes are only used for data with classes.
+        ``swept`` that compare clusters with known classes are used only for data with classes.
     slow_times, grows
         Factor on the time of a draw if all scores are computed; whether a draw takes longer on more
         records.
     many_columns
         Whether the screen offers more than two columns.
     found, fits_counts
-        Attribute of the family's estimators that has the main result; whether they fit a grid of
-        counts.
+        Attribute of the family's estimators that has the main result; whether the estimators fit a
+        grid of counts.
     searched, moves_truth
         Pairs of parameters for which a search offers a map; parameters on which the true clustering
         depends.
@@ -192,7 +192,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
 
     @cached_property
     def own(self) -> tuple[Parameter, ...]:
-        """Parameters except epsilon: first parameters of all methods, then the others."""
+        """Parameters except epsilon; the parameters that all methods have are first."""
         others = [one for one in self.parameters if one.name != "epsilon"]
         return tuple(sorted(others, key=lambda one: not self.has_everywhere(one)))
 

@@ -27,8 +27,8 @@ def headline(
     """Write the headline about the true clusters.
 
     ``kept`` of the ``clusters`` true clusters are found. ``wrong`` lists the kinds of wrong
-    clusters: the number of clusters, and the kind in words. ``splinters`` is the number of small
-    pieces that split off.
+    clusters: each has a number of clusters, and the kind in words. ``splinters`` is the number of
+    small pieces that split off true clusters.
     """
     said = [(number, word) for number, word in wrong if number]
     pieces = f"{counted(splinters, 'piece')} split off"
@@ -39,7 +39,7 @@ def headline(
         text += f", {pieces}" if splinters else ""
         return Headline(text=text, detail=f"{kept:,} of {counted(clusters, 'true cluster')} found")
     if not clusters:
-        return Headline(text="No cluster, as it should be", intact=True)
+        return Headline(text="No cluster, which is correct", intact=True)
     found = f"{all_of(clusters)} {'is' if clusters == 1 else 'are'} found"
     if splinters:
         return Headline(text=f"{found}, {pieces}")

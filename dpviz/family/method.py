@@ -16,9 +16,9 @@ class Method:
     """A method's card, and the function ``run(material, config, accountant)`` that runs it.
 
     ``seconds`` is the approximate time of a draw on 30,000 records. ``unit`` is the step of the
-    lattice from which a release samples its noise: 1 for whole numbers.
-    ``surprise(true, private)`` explains why a private result differs from what a person expects
-    after the true result; it is empty if the result is not surprising.
+    lattice from which a release samples its noise: 1 for whole numbers. ``surprise(true, private)``
+    explains why a private result differs from the result that a person expects after seeing the
+    true result. The text is empty if the private result is not surprising.
     """
 
     card: Card
@@ -50,5 +50,5 @@ def registry(modules: Sequence[Any], *, seconds: float, unit: float) -> dict[str
 
 
 def check_method(name: str, choices: Mapping[str, object]) -> None:
-    """Raise InputError if the choices have no method of this name."""
+    """Raise InputError if no method of the choices has this name."""
     check_option("method", name, choices)

@@ -14,7 +14,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import readable
 from dpviz.privacy.ledger import check_epsilon
 
-#: A real number; a whole number; one of several names; numbers of cells per axis.
+#: Kinds of values: a real number; a whole number; one of several names; numbers of cells per axis.
 Kind = Literal["number", "whole", "choice", "sides"]
 
 
@@ -88,7 +88,7 @@ class Parameter:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """JSON Schema of its values in a release."""
+        """JSON Schema of the parameter's values in a release."""
         if self.kind == "sides":
             rule: dict[str, Any] = {
                 "type": "array", "minItems": 1, "items": {"type": "integer", "minimum": self.low}
@@ -150,8 +150,8 @@ GIVEN: Choose = "given"
 PRIVATE: Choose = "private"
 
 #: Whether a method chooses parameters itself, from noisy numbers. The ledger counts the budget of
-#: this choice. The ledger can't count what a user learns by choosing parameters after seeing true
-#: results. A family that has this parameter names the chosen parameters in its label and help.
+#: this choice. The ledger can't count the information that users get if they choose after seeing
+#: true results. A family that has this parameter names the chosen parameters in its label and help.
 CHOOSE = Parameter(
     name="choose",
     label="Choose",
@@ -163,7 +163,7 @@ CHOOSE = Parameter(
         "given: you set the parameters; private: the method chooses them from noisy numbers "
         "(clusters; grid and density)"
     ),
-    report="who chose what the data suggest",
+    report="who chose the parameters that depend on the data",
     meaning=(
         "given: all parameters were set by the user. private: the method chose the parameters in "
         "`chosen` from noisy numbers; the ledger has the cost."

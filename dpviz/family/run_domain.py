@@ -39,7 +39,7 @@ def check_fit(dataset: Dataset, domain: Domain, outside: Outside) -> None:
 def check_some(points: NDArray[np.float64]) -> None:
     """Raise InputError if there are no points."""
     if not len(points):
-        raise InputError("the data has no records: load at least one.")
+        raise InputError("the data has no records: load at least one record.")
 
 
 def stored_domain(
@@ -54,12 +54,12 @@ def stored_domain(
 
 
 def range_of(source: Stored, engine: Engine) -> Domain:
-    """Smallest box around stored records, which is not private; InputError without records."""
+    """Smallest box around stored records (not private); raise InputError without records."""
     ends = engine.tables(source.parts, partial(_range, source.ndim))
     lows, highs = (np.stack(column) for column in zip(*ends, strict=True))
     found = np.stack([lows.min(axis=0), highs.max(axis=0)])
     if not np.isfinite(found).all():
-        raise InputError(f"{shown(source.name)} has no records: load at least one.")
+        raise InputError(f"{shown(source.name)} has no records: load at least one record.")
     return Domain.from_data(found)
 
 

@@ -94,10 +94,11 @@ class Score:
         return float(self.best.partition(" ")[0]) if self.better else None
 
     def grade(self, value: float) -> Grade | None:
-        """Good up to ``target``; fair up to three times this distance from the best value; or poor.
+        """Grade a value by its distance from the best value: "good", "fair" or "poor".
 
-        None if the value of the true run is best. Also None for scores that compare clusters with
-        known classes, because the true run may not find the classes either.
+        ``target`` is still good, and three times its distance is still fair. None if the value of
+        the true run is best. Also None for scores that compare clusters with known classes, because
+        the true run may not find the classes either.
         """
         if self.ideal is None or self.of_classes:
             return None

@@ -72,7 +72,7 @@ class Trial(Protocol):
         ...
 
     def affected(self, one: Any) -> NDArray[np.bool_]:
-        """Mask of the significant cells of a draw, or of the records that change the cluster."""
+        """Mask of the significant cells of a draw, or of the records that change their cluster."""
         ...
 
     def centers(self, one: Any) -> NDArray[np.float64] | None:

@@ -1,8 +1,8 @@
-"""Compiled loops that compute the cells of points; imported at first use: the import is slow.
+"""Compiled loops that compute the cells of points; imported at first use, as the import is slow.
 
-All loops give exactly the cells of :func:`dpviz.grid.domain.axis_cells`. They process blocks that
-are small enough for the processor's caches. They have no branches, so that one instruction can
-process several points. They release the interpreter lock.
+All loops give exactly the cells of :func:`dpviz.grid.domain.axis_cells`. The loops process blocks
+that are small enough for the processor's caches. The loops have no branches, so that one
+instruction can process several points. They release the interpreter lock.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ ALIKE = 3
 
 @compiled(inline="always")
 def between(block, box, sides, near, cells):  # type: ignore[no-untyped-def]
-    """Write the cell of each point of the plane; do not compare points with the edges of cells.
+    """Write the cell of each point of the plane without comparing points with the edges of cells.
 
     Returns False if a point is outside, or near an edge; in this case the cells are not valid. The
-    block has the coordinates x, y, x, y, ... of at most ``BLOCK`` points. ``near`` is from
-    :func:`nearness`; the other parameters are as for :func:`locate`.
+    block has the coordinates x, y, x, y, ... of at most ``BLOCK`` points. ``near`` is the result of
+    :func:`nearness`; the other parameters are as in :func:`locate`.
     """
     low_x, scale_x, side_x = box[0, 0], box[2, 0], np.float64(sides[0])
     low_y, scale_y, side_y = box[0, 1], box[2, 1], np.float64(sides[1])
@@ -38,7 +38,7 @@ def between(block, box, sides, near, cells):  # type: ignore[no-untyped-def]
         clear = (abs(x - column - 0.5) < most) & (abs(y - row - 0.5) < most)
         clear &= (abs(x - half_x) < half_x) & (abs(y - half_y) < half_y)
         bad |= np.int32(0) if clear else np.int32(1)
-        # This is a valid cell number for a clear point.
+        # This cell number is valid if the point is clear.
         cells[i] = np.int32(column * side_y + row)
     return bad == 0
 
@@ -60,10 +60,10 @@ def nearness(box, sides):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def cells_of(points, begin, box, sides, near, exact, room):  # type: ignore[no-untyped-def]
-    """Write the cells of the points from ``begin`` to ``begin + BLOCK``, by the fastest loop.
+    """Write the cells of the points from ``begin`` to ``begin + BLOCK``, with the fastest loop.
 
-    ``exact`` is the number of blocks from here on that use :func:`locate` directly. Returns the
-    number of points outside, and the new value of ``exact``.
+    ``exact`` is the number of the next blocks that use :func:`locate` directly. Returns the number
+    of points outside, and the new value of ``exact``.
     """
     values, cells, outside = room
     block = points[begin : begin + BLOCK]

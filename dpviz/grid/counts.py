@@ -23,7 +23,7 @@ from dpviz.grid.domain import (
 
 T = TypeVar("T", bound=np.number)
 
-#: Floats represent every whole number up to this one exactly.
+#: Floats represent exactly every whole number up to this limit.
 MAX_EXACT = 2**53
 
 #: Smallest number of points for which a second thread saves time.
@@ -35,7 +35,7 @@ MOST_RECORDS = 10**8
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WeightedPoints:
-    """Positions (m, d) in the domain, and number of records at each position; None means one."""
+    """Positions (m, d) in the domain, and number of records at each position (None: one record)."""
 
     points: NDArray[np.float64]
     weights: NDArray[np.int64] | None = None
@@ -111,7 +111,7 @@ def quantize_parts(
 ) -> tuple[NDArray[np.int64], int]:
     """Count the records of several arrays (n, d), one after the other, in one thread.
 
-    Parameters, counts and errors are those of :func:`quantize`.
+    Parameters, counts and errors are as in :func:`quantize`.
     """
     check_outside(outside)
     shape = grid_shape(grid, domain.ndim)
@@ -137,7 +137,6 @@ def _few(
     drop: bool,
     weights: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.int64], int]:
-    """Flat counts and the number of points outside, without compiled loops."""
     inside = domain.contains(points)
     n_outside = len(points) - int(np.count_nonzero(inside))
     if n_outside and drop:
@@ -174,8 +173,8 @@ def block_sums(counts: NDArray[T], level: int = 1) -> NDArray[T]:
 def pad(counts: NDArray[T], level: int) -> NDArray[T]:
     """Add empty cells at the end of every side that 2**level does not divide.
 
-    Otherwise a periodized transform repeats the last cell, and one record in this cell changes W by
-    four times the change in other cells (Haar, side 5, 2-D: by 2 instead of 1/2).
+    Otherwise a periodized transform repeats the last cell. Then one record in the last cell changes
+    W by four times as much as a record in another cell (Haar, side 5, 2-D: by 2, not 1/2).
     """
     missing = [-side % 2**level for side in counts.shape]
     if not any(missing):
@@ -196,8 +195,8 @@ def laid_out(counts: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:
     records = int(counts.sum())
     if records > MOST_RECORDS:
         raise InputError(
-            f"the grid counts {records:,} records, more than the {MOST_RECORDS:,} that can be laid "
-            "out one by one: choose a WaveCluster technique, such as privthr."
+            f"the grid counts {records:,} records, more than the {MOST_RECORDS:,} whose points can "
+            "be in memory: choose a WaveCluster technique, such as privthr."
         )
     return cell_centres(np.repeat(np.arange(counts.size), counts.ravel()), counts.shape, domain)
 

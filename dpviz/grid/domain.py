@@ -1,7 +1,7 @@
 """Public bounds of the data, and the rule for the grid cell of a point.
 
 One rule decides the cell of a point, for quantizing, labelling and neighbouring data sets. Cells
-are half-open and have equal widths, the last cell is closed, and the edges are those of
+are half-open and have equal widths, the last cell is closed, and the edges are the edges of
 ``numpy.histogramdd``. For points on an edge, or one ulp beside an edge, no closed formula gives the
 cell. So the cell is first computed by a formula, and then corrected by comparing the point with the
 two edges of the cell.
@@ -72,8 +72,8 @@ class Domain:
                 ) from None
             if not (np.isfinite(lo) and np.isfinite(hi) and lo < hi):
                 raise InputError(
-                    f"domain of axis {axis} is {lo:g},{hi:g}: lo must be less than hi "
-                    "and both finite."
+                    f"domain of axis {axis} is {lo:g},{hi:g}: lo must be less than hi, and both "
+                    "must be finite."
                 )
             if not MIN_WIDTH * max(abs(lo), abs(hi), 1e-280) <= hi - lo <= 1e300:
                 raise InputError(
@@ -91,7 +91,7 @@ class Domain:
         """
         points = np.asarray(points, dtype=float)
         if points.ndim != 2 or not len(points):
-            raise InputError("the domain can't be read off data without points: declare it.")
+            raise InputError("no domain can be computed from data without points: declare one.")
         lows, highs = points.min(axis=0), points.max(axis=0)
         pairs = [
             (float(lo), float(hi))
@@ -142,7 +142,7 @@ class Domain:
 
     def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Mask (n,) of the points inside the domain or on its border."""
-        # Use a loop over the axes: a reduction over two columns takes more time than the rest.
+        # Use a loop over the axes, because a reduction over two columns takes longer than the loop.
         inside = np.ones(len(points), dtype=bool)
         for axis, (lo, hi) in enumerate(self.bounds):
             values = points[:, axis]
@@ -152,7 +152,7 @@ class Domain:
     def check_ndim(self, number: int, kind: str, holder: str) -> None:
         """Raise InputError if the domain has another number of axes.
 
-        In the message, ``holder`` is the name of the data, and ``kind`` a noun such as "column".
+        In the message, ``holder`` is the name of the data, and ``kind`` is a noun such as "column".
         """
         if self.ndim != number:
             raise InputError(
@@ -214,7 +214,7 @@ def _side(side: object) -> int:
 
 
 def axis_edges(lo: float, hi: float, side: int) -> NDArray[np.float64]:
-    """Cell edges of one axis, shape (side + 1,), exactly equal to those of NumPy."""
+    """Cell edges of one axis, shape (side + 1,), exactly equal to NumPy's edges."""
     return np.linspace(lo, hi, side + 1)
 
 
@@ -258,7 +258,7 @@ def compiled_loops(n: int) -> Any:
     """Import the compiled loops; return None if NumPy is faster than their import."""
     if n < MANY:
         return None
-    # "from dpviz import" would first search for a public name, and so load the estimators.
+    # "from dpviz import" would load all estimators, because it searches for public names first.
     return import_module("dpviz.grid.cell_kernels")
 
 

@@ -1,7 +1,7 @@
 """Find the data set that best explains the noisy statistics of all private Lloyd iterations.
 
-A Metropolis-Hastings chain over data sets. It reads no data, so it spends no budget.
-Lee, Kifer, "Postprocessing for Iterative Differentially Private Algorithms", section 3.
+A Metropolis-Hastings chain over data sets. The chain reads no data, so it spends no budget. Lee,
+Kifer, "Postprocessing for Iterative Differentially Private Algorithms", section 3.
 
 Letters: T iterations, K clusters, d coordinates, M points of the simulated data set.
 """
@@ -25,8 +25,8 @@ DELTA = 0.001
 #: Largest number of log likelihood values that a chain returns.
 TRACE = 300
 
-#: Log likelihoods that differ by less than this are treated as equal, so that rounding errors do
-#: not choose between equally good data sets (one iteration can gain what another iteration loses).
+#: Log likelihoods that differ by less than this are treated as equal. Otherwise rounding errors
+#: would choose between equally good data sets.
 ROUNDING = 1e-9
 
 
@@ -52,17 +52,17 @@ class Statistics:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Draws:
-    """Random numbers of a chain, sampled in advance. Uniform arrays: in [0, 1), shape (steps,).
+    """Random numbers of a chain, sampled in advance; uniform arrays (steps,) are in [0, 1).
 
     Parameters
     ----------
     index, iteration, component
-        Uniform. They choose the point to replace, and the component from which the new point is
-        sampled.
+        Uniform. These numbers choose the point to replace, and the component from which the new
+        point is sampled.
     normals
         Shape (steps, d), standard normal: offsets of the new points from their centres.
     accept
-        Uniform. A step is accepted if this number is below the acceptance probability.
+        Uniform. A step is accepted if the step's number is below the acceptance probability.
     """
 
     index: Floats
@@ -93,7 +93,7 @@ class Chain:
 
 
 def draws(generator: np.random.Generator, steps: int, d: int) -> Draws:
-    """Sample the random numbers of a chain; all lengths share one sequence."""
+    """Sample the random numbers of a chain; a shorter chain gets the first of the same numbers."""
     uniform, normal = generator.spawn(2)
     index, iteration, component, accept = uniform.random((steps, 4)).T
     return Draws(
@@ -119,11 +119,11 @@ def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
     Lee, Kifer, section 3.2, state constraints and use the likeliest values that satisfy these
     constraints (Lee, Wang, Kifer 2015). Under Laplace noise these values have the least L1
     distance, which is a linear programme. This function computes one optimum of this programme in
-    closed form. Every solution must raise the negative counts to zero. Then each iteration has a
-    total. If no count moves in the opposite direction, the cost of a change of the total is the
-    size of this change. So the median of the totals costs least. The Euclidean projection moves all
-    counts in one direction: if the total is too low, no count decreases; if it is too high, no
-    count above zero increases.
+    closed form. Every solution must raise the negative counts to zero. After this step, each
+    iteration has a total of its counts. If no count moves in the opposite direction, the cost of a
+    change of the total is the size of this change. So the median of the totals has the least cost.
+    The Euclidean projection moves all counts in one direction: if the total is too low, no count
+    decreases; if it is too high, no count above zero increases.
     """
     raised = np.maximum(counts, 0.0).sum(axis=1)
     totals = sums.sum(axis=1)
@@ -132,10 +132,9 @@ def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
 
 
 def _project(counts: Floats, total: float) -> Floats:
-    """Project each row onto the simplex ``x >= 0, sum x = total``."""
     largest = -np.sort(-counts, axis=1)
     # Subtract the same amount from every count, but not below zero. Compute the amount for each
-    # possible number of remaining counts; the largest amount is correct.
+    # possible number of counts above zero; the largest amount is correct.
     levels = (np.cumsum(largest, axis=1) - total) / np.arange(1, counts.shape[1] + 1)
     projected: Floats = np.maximum(counts - levels.max(axis=1, keepdims=True), 0.0)
     return projected
@@ -145,10 +144,10 @@ def _project(counts: Floats, total: float) -> Floats:
 
 
 def start(statistics: Statistics, size: int) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the first data set, n'_k(T) points on each last centre c_k(T), and their clusters.
+    """Return the first data set, with n'_k(T) points on centre c_k(T), and its points' clusters.
 
-    Rounds the shares of the last counts by largest remainder (for equal remainders, the lower
-    number is first). The shares are equal if all counts are zero.
+    Rounds the shares of the last counts by largest remainder (of equal remainders, the remainder
+    with the lower number is first). The shares are equal if all counts are zero.
     """
     shares = size * _weights(statistics.counts)[-1]
     points_of = np.floor(shares).astype(np.intp)
@@ -159,7 +158,6 @@ def start(statistics: Statistics, size: int) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def _weights(counts: Floats) -> Floats:
-    """Weights of the mixture of each iteration, shape (T, K); equal if all counts are zero."""
     totals = counts.sum(axis=1, keepdims=True)
     weights: Floats
     weights = np.where(totals > 0, counts, 1.0) / np.where(totals > 0, totals, counts.shape[1])
@@ -182,16 +180,16 @@ def run_chain(
 
     The log likelihood of a data set is minus the sum, over the iterations, of rate times L1
     distance. The distance is between (n', s') and the data set's own counts and sums. Each point is
-    counted at the nearest centre of ``assigned`` (at equal distances, at the lower number). A step
-    replaces one point by a random point around a centre of ``updated`` of a random iteration. The
-    probability of a centre is proportional to its count. The step is accepted with the
-    Metropolis-Hastings probability. A step costs O(T K d) for any size.
+    counted at the nearest centre of ``assigned`` (of equally near centres, at the centre with the
+    lower number). A step replaces one point by a random point around a centre of ``updated`` of a
+    random iteration. The probability of a centre is proportional to its count. The step is accepted
+    with the Metropolis-Hastings probability. A step costs O(T K d) for any ``size``.
 
     Parameters
     ----------
     statistics
-        Statistics of all iterations, consistent (see :func:`consistent`). This function scales them
-        to ``size`` points.
+        Statistics of all iterations, consistent (see :func:`consistent`). This function scales the
+        statistics to ``size`` points.
     rates
         Shape (T,), cost per unit of L1 distance. The rate of the noise itself is the inverse of
         its scale, in units of the scaled statistics.
@@ -201,10 +199,10 @@ def run_chain(
     Notes
     -----
     Lee, Kifer, section 3, with the minus sign that is missing in the last line of the likelihood in
-    3.1. The correction for the proposals is that of the paper. It uses the weight and the density
-    of one component, from which the point was sampled, and not those of the mixture. If a point
-    stays in its cluster, the change of this cluster is added once; the paper's sum over i and j
-    adds it twice.
+    3.1. The correction for the proposals is the paper's correction. The correction uses the weight
+    and the density of the component from which the point was sampled, not the mixture's weight and
+    density. If a point stays in its cluster, the change of this cluster is added once; the paper's
+    sum over i and j adds it twice.
     """
     statistics = _scaled(statistics, size)
     points, clusters = start(statistics, size)
@@ -232,7 +230,7 @@ def run_chain(
 
 
 def _proposals(statistics: Statistics, draws: Draws, delta: float) -> tuple[Floats, Floats]:
-    """All proposed points, and the log of weight times density of each, up to a constant."""
+    """All proposed points, and for each point the log of weight times density, up to a constant."""
     weights = _weights(statistics.counts)
     t = (draws.iteration * len(weights)).astype(np.intp)
     upto = np.cumsum(weights, axis=1)[t]
@@ -244,7 +242,7 @@ def _proposals(statistics: Statistics, draws: Draws, delta: float) -> tuple[Floa
 
 
 def _copy(values: Floats) -> Floats:
-    """Writable copy in C order: another layout or type would take seconds to compile."""
+    """Writable copy in C order; another layout or data type would take seconds to compile."""
     return np.array(values, dtype=np.float64, order="C")
 
 
@@ -343,7 +341,6 @@ def _gain(
 
 @compiled()
 def _add(gaps: Floats, point: Floats, labels: Labels, sign: float) -> None:
-    """Add (sign 1) or subtract (sign -1) a point in the gap of its cluster in each iteration."""
     for t in range(len(gaps)):
         for j in range(len(point)):
             gaps[t, labels[t], j] += sign * point[j]

@@ -16,7 +16,7 @@ from dpviz.kmeans.passes import fit
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import Space
 
-#: Largest number of records of a mean silhouette; if there are more, it uses a sample.
+#: Largest number of records of a mean silhouette; with more records, it uses a sample.
 _MOST = 10_000
 
 
@@ -49,7 +49,7 @@ def choice_price(records: Records, choice: ClusterChoice) -> ChoicePrice | None:
 
 
 def sample_of(n: int) -> slice | NDArray[np.intp]:
-    """Return the indices of the records of a mean silhouette; they are the same in each call."""
+    """Return the indices of a mean silhouette's records; all calls return the same indices."""
     if n <= _MOST:
         return slice(None)
     return np.random.default_rng(0).choice(n, _MOST, replace=False)

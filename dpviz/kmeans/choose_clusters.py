@@ -39,7 +39,7 @@ _STEPS = 10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyPoints:
-    """Noisy counts of records at known places; clusters are searched in ``weights``.
+    """Noisy counts of records at known places; a search for clusters uses ``weights``.
 
     Places are scaled, shape (m, d). The other arrays have shape (m,): weights are estimated numbers
     of records, at least 0; ``counts`` are the noisy counts from which weights were computed, and
@@ -52,7 +52,7 @@ class NoisyPoints:
     variances: Floats
 
     def coarse(self, most: int) -> NoisyPoints:
-        """Merge the points of each grid cell at their centre of mass; at most ``most`` cells."""
+        """Merge the points of each of at most ``most`` grid cells at their centre of mass."""
         m, d = self.places.shape
         side = int(most ** (1 / d) + 1e-9)
         if m <= most or side < 2:
@@ -103,7 +103,7 @@ class ClusterChoice:
         """A sentence that states the choice and its price."""
         chosen = f"K = {self.clusters} was chosen from the noisy counts"
         hidden = "" if self.stands else f"; noise hides whether there are more than {LEAST}"
-        return f"{chosen}, which are released anyway: that cost no further ε{hidden}."
+        return f"{chosen}, which are released anyway: this choice cost no further ε{hidden}."
 
 
 #: The choice if noise hides all clusters.
@@ -119,7 +119,7 @@ NOTHING = ClusterChoice(
 
 
 def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> ClusterChoice:
-    """Choose the number of clusters that are best separated, among those that noise allows.
+    """Choose the number of clusters that are best separated, among the numbers that noise allows.
 
     Places are in [-1, 1]^d; the seed is for the start of k-means. K = 2 if noise hides whether
     there are two clusters.
@@ -184,7 +184,6 @@ def _sums(labels: NDArray[np.integer], values: Floats, size: int = 0) -> Floats:
 
 
 def _joins(places: Floats, weights: Floats, most: int) -> list[tuple[int, NDArray[np.intp]]]:
-    """Return labels (m,) of groups (m, d) for each K from ``most`` to 2, by Ward's joins."""
     places, weights = places.copy(), weights.copy()
     labels = np.arange(len(places))
     costs = _cost(places[:, None], weights[:, None], places, weights)

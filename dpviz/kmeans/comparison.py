@@ -18,7 +18,7 @@ from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.privacy.noise_source import SeededNoise
 
-#: Text output lists the centres if there are at most this number of centres and of columns.
+#: Largest number of centres, and of columns, for which the text output lists the centres.
 LISTED, LISTED_COLUMNS = 10, 4
 
 

@@ -1,11 +1,11 @@
 """Estimate likely counts of a grid: never negative, and smooth where noise is large.
 
-The whole grid is halved first, and then every half in the same way. The cut is at a random place of
-one of the longest axes. The block's count is split in proportion to the expected share of the first
-half, given the noisy sums of both halves. In the prior, a share is often 0 or 1 or near a half, but
-all other shares are possible. So a block that contains only noise becomes empty. A projection onto
-the simplex would empty only single cells. The mean over several random ways to halve the grid hides
-the edges of the blocks.
+The whole grid is halved first, and then every half is halved in the same way. The cut is at a
+random place of one of the longest axes. The block's count is split in proportion to the expected
+share of the first half, given the noisy sums of both halves. In the prior, a share is often 0 or 1
+or near a half, but all other shares are possible. So a block that contains only noise becomes
+empty. A projection onto the simplex would empty only single cells. The mean over several random
+ways to halve the grid hides the edges of the blocks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dpviz.kmeans.passes import loops
 #: Number of possible shares of a half, between 0 and 1.
 LEVELS = 48
 
-#: Prior probabilities of four cases of the share: 0 or 1, the uniform law, Beta(4, 4), and
+#: Prior probabilities of four distributions of the share: 0 or 1, uniform, Beta(4, 4), and
 #: Beta(1/2, 1/2).
 ENDS, UNIFORM, EVEN, UNEVEN = 0.25, 0.35, 0.2, 0.2
 
@@ -27,7 +27,7 @@ ENDS, UNIFORM, EVEN, UNEVEN = 0.25, 0.35, 0.2, 0.2
 #: but at least two.
 PASSES, MOST_CELLS = 8, 2**15
 
-#: Blocks with fewer estimated records than this are empty: only noise is left in them.
+#: Blocks with fewer estimated records than this are treated as empty: they contain only noise.
 LEAST = 1e-4
 
 
@@ -73,8 +73,8 @@ def denoised_parts(
     """Return counts of all subcells; the subcells of a cell add up to about the cell's total.
 
     Noisy counts are listed cell by cell; the subcells of a cell are in row-major order. For each
-    cell, ``parts`` is the number of subcells per axis (1: no subcells), ``firsts`` the index of its
-    first subcell, and ``totals`` its count.
+    cell, ``parts`` is the number of subcells per axis (1: no subcells), ``firsts`` is the index of
+    its first subcell, and ``totals`` is its count.
     """
     found = np.zeros(len(noisy))
     if len(noisy):

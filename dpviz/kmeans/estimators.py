@@ -69,8 +69,8 @@ class TrueKMeans(_KMeansEstimator):
     n_clusters
         K, number of clusters; at most the number of records.
     domain
-        ``"data"`` (range of the points), ``"lo,hi;lo,hi"``, pairs, or a Domain. Distances
-        are those of the domain scaled to a cube.
+        ``"data"`` (range of the points), ``"lo,hi;lo,hi"``, pairs, or a Domain. Distances are
+        measured in the domain scaled to a cube.
     outside
         ``"clip"`` or ``"drop"`` points outside the domain.
 
@@ -110,8 +110,6 @@ class _PrivateKMeans(PrivateParameters, _KMeansEstimator):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _LloydKMeans(_PrivateKMeans):
-    """Parameters of the methods that are noisy Lloyd iterations."""
-
     iterations: int | None = None
     start: Start | None = None
     schedule: Schedule | None = None
@@ -128,7 +126,7 @@ class DPLloyd(_LloydKMeans):
     epsilon
         Whole privacy budget.
     iterations
-        T, number of noisy updates of the centres. In all parameters, None is the method's default.
+        T, number of noisy updates of the centres. In all parameters, None means the default.
     start
         ``"sphere_packing"``, ``"random"``, ``"records"``, ``"partition"``, ``"kmeans++"`` or
         ``"utility_plus"``.
@@ -143,8 +141,8 @@ class DPLloyd(_LloydKMeans):
     cap
         Maximum number of points of a person, with ``fit(X, units=...)``.
     random_state
-        Seed of the noise. If None, every ``fit`` has new noise. Do not publish the results even
-        then, because only a release has secure noise.
+        Seed of the noise. If None, every ``fit`` has new noise. Even results with new noise must
+        not be published, because only a release has secure noise.
 
     Attributes
     ----------
@@ -180,7 +178,7 @@ class DPLloyd(_LloydKMeans):
 class DPKMeansPlusPlus(_LloydKMeans):
     """Noisy Lloyd iterations from a k-means++ start (Hu, Yang, Bai 2019, Algorithm 2).
 
-    Parameters and attributes are those of :class:`DPLloyd`.
+    Parameters and attributes are as in :class:`DPLloyd`.
     """
 
     _method = "dpkmeanspp"
@@ -189,7 +187,7 @@ class DPKMeansPlusPlus(_LloydKMeans):
 class DPKMeansUp(_LloydKMeans):
     """Noisy Lloyd iterations from an improved start (Hu, Yang, Bai 2019, Algorithm 3).
 
-    Parameters and attributes are those of :class:`DPLloyd`.
+    Parameters and attributes are as in :class:`DPLloyd`.
     """
 
     _method = "dpkmeansup"
@@ -198,7 +196,7 @@ class DPKMeansUp(_LloydKMeans):
 class DPKMeansMapReduce(_LloydKMeans):
     """Noisy means of a partition, then noisy iterations to convergence (Zhang et al. 2018).
 
-    Parameters and attributes are those of :class:`DPLloyd`; ``iterations`` is the maximum number.
+    Parameters and attributes are as in :class:`DPLloyd`; ``iterations`` is the maximum number.
     """
 
     _method = "dpkmeans_mapreduce"
@@ -207,7 +205,7 @@ class DPKMeansMapReduce(_LloydKMeans):
 class ContourDPKMeans(_LloydKMeans):
     """Noisy iterations with more budget for well separated clusters (Zhang, Liu, Wang 2018).
 
-    Parameters and attributes are those of :class:`DPKMeansMapReduce`.
+    Parameters and attributes are as in :class:`DPKMeansMapReduce`.
     """
 
     _method = "contour"
@@ -217,9 +215,9 @@ class ContourDPKMeans(_LloydKMeans):
 class MCMCKMeans(_LloydKMeans):
     """DPLloyd, then k-means on the likeliest data set (Lee, Kifer 2016, section 3).
 
-    Parameters are those of :class:`DPLloyd`, and ``temperature`` of the Markov chain: ``"printed"``
-    or ``"posterior"``. Attributes are those of :class:`DPLloyd`; ``path_`` has the centres of
-    DPLloyd before the chain, in a different order.
+    Parameters are as in :class:`DPLloyd`, plus ``temperature`` of the Markov chain: ``"printed"``
+    or ``"posterior"``. Attributes are as in :class:`DPLloyd`; ``path_`` has the centres of DPLloyd
+    before the chain, in a different order.
     """
 
     _method = "mcmc"
@@ -231,8 +229,8 @@ class MCMCKMeans(_LloydKMeans):
 class EUGkM(_PrivateKMeans):
     """k-means on the noisy counts of a uniform grid (Su, Cao, Li, Bertino, Jin 2016).
 
-    Parameters are those of :class:`DPLloyd`, except iterations, start, schedule and geometry. Two
-    more are ``cells``, the rule for the number of cells (``"su"`` or ``"refined"``), and
+    Parameters are as in :class:`DPLloyd`, except iterations, start, schedule and geometry. Two more
+    parameters are ``cells``, the rule for the number of cells (``"su"`` or ``"refined"``), and
     ``choose``: ``"given"``, or ``"private"`` (K is chosen from the noisy counts, and ``n_clusters``
     is ignored). Attributes are those of :class:`DPLloyd`.
 
@@ -255,7 +253,7 @@ class EUGkM(_PrivateKMeans):
 class Hybrid(_PrivateKMeans):
     """EUGkM, then one noisy Lloyd iteration if its error is small enough (Su et al. 2016).
 
-    Parameters are those of :class:`GUPT`, and ``geometry`` of :class:`DPLloyd`. Attributes are
+    Parameters are as in :class:`GUPT`, and ``geometry`` is as in :class:`DPLloyd`. Attributes are
     those of :class:`DPLloyd`.
     """
 
@@ -267,7 +265,7 @@ class Hybrid(_PrivateKMeans):
 class GUPT(_PrivateKMeans):
     """Noisy average of the centres of disjoint blocks of the records (Mohan et al. 2012).
 
-    Parameters are those of :class:`DPLloyd`, except iterations, start, schedule and geometry.
+    Parameters are as in :class:`DPLloyd`, except iterations, start, schedule and geometry.
     Attributes are those of :class:`DPLloyd`.
     """
 
@@ -278,7 +276,7 @@ class GUPT(_PrivateKMeans):
 class PrivGene(_PrivateKMeans):
     """Centres bred with the exponential mechanism (Zhang J. et al. 2013).
 
-    Parameters and attributes are those of :class:`GUPT`, and ``iterations``, the number of
+    Parameters and attributes are as in :class:`GUPT`, and ``iterations`` is the number of
     generations. A generation selects centres and does not update them, so ``n_iter_`` is 0. The
     published variant computes the number of generations from the number of records, up to
     ``iterations``.
@@ -293,8 +291,8 @@ class PrivGene(_PrivateKMeans):
 class DPRefine(_PrivateKMeans):
     """k-means on a noisy grid or on a tree of residual steps, then residual steps (ours).
 
-    Parameters and attributes are those of :class:`EUGkM`, except ``cells``. The only variant is
-    ``"sound"``.
+    Parameters and attributes are as in :class:`EUGkM`, but there is no ``cells``. The only variant
+    is ``"sound"``.
     """
 
     _method = "dprefine"

@@ -34,8 +34,8 @@ from dpviz.metrics.centers import match
 from dpviz.privacy.secure import LATTICE, WIDEST
 
 #: Smallest share of an iteration's budget that a cluster can get. A start and a grid may use their
-#: shares first, and simplified silhouettes at most halve the rest. (Published contours may leave a
-#: third of this share, but this variant is never released.)
+#: shares first, and simplified silhouettes at most halve the remaining budget. (Published contours
+#: may leave a third of this share, but this variant is never released.)
 _LEAST_SHARE = (1 - START_SHARE) ** 2 / 2
 
 
@@ -131,7 +131,7 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
                 # Centres after post-processing have a different order than the counts.
                 counts = counts[match(space.scale(run.centers), space.scale(run.before))[1]]
         elif run.grid is not None:
-            # Skip cells without weight: in a fine grid most cells have none.
+            # Skip cells without weight: in a fine grid most cells have no weight.
             cells = np.flatnonzero(run.grid.weights)
             owner = nearest(run.grid.centers_of(cells), space.scale(run.centers))
             counts = np.bincount(owner, weights=run.grid.weights[cells], minlength=len(run.centers))
@@ -147,7 +147,7 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
 
     def suited(self, sample: Sample) -> dict[str, Any]:
         """Return the number of clusters of a sample set."""
-        # If WaveCluster finds one cluster, k-means still needs more than one.
+        # If WaveCluster finds one cluster, k-means still needs more than one cluster.
         return {"clusters": max(sample.clusters, 2)}
 
     def defaults(self, method: str, variant: VariantName) -> dict[str, Any]:
@@ -168,9 +168,9 @@ def _check_noise(records: Records, config: KMeansConfig) -> None:
     change = space_of(records, config).sensitivity * config.neighbours.multiplier / LATTICE
     if change / (config.epsilon * _LEAST_SHARE * least) >= WIDEST:
         raise PrivacyRefusal(
-            f"iterations = {config.iterations} leave the last ones so little of epsilon = "
-            f"{config.epsilon:g} that their noise can't be drawn: take fewer, or a uniform "
-            "schedule."
+            f"iterations = {config.iterations} leave the last iterations so little of epsilon = "
+            f"{config.epsilon:g} that their noise can't be sampled: choose fewer iterations, or a "
+            "uniform schedule."
         )
 
 

@@ -33,7 +33,7 @@ PER_CELL = {"published": 10.0, "sound": 3.0}
 #: Share of a grid's budget for the noisy number of records, which determines the grid's size.
 SIZE_SHARE = 0.02
 
-#: Number of rounds that remove values before a projection; tolerance of rounding errors in these
+#: Number of rounds that remove values before a projection; tolerance for rounding errors in these
 #: rounds.
 _CUTS, _ROUNDING = 4, 1e-9
 
@@ -50,9 +50,9 @@ class NoisyGrid:
     shape, scale
         Cells per axis; scale of the Laplace noise on each count.
     weights
-        Estimated records per cell in row-major order, at least 0, shape (m,). Sound: the
-        projection of the noisy counts; published: the noisy counts, negative ones set to 0, as the
-        view draws them.
+        Estimated records per cell in row-major order, at least 0, shape (m,). In the sound variant:
+        the projection of the noisy counts. In the published variant: the noisy counts, with
+        negative counts set to 0, as the view plots them.
     counts
         The noisy counts as released, shape (m,); empty if the grid is from several releases.
     most_places
@@ -93,7 +93,7 @@ class NoisyGrid:
         return NoisyPoints(places=places, weights=weights, counts=counts, variances=variances)
 
     def places(self) -> tuple[Floats, Floats]:
-        """Return at most ``most_places`` places (m, d) and weights (m,) to search clusters in.
+        """Return at most ``most_places`` places (m, d) for a search for clusters, and weights (m,).
 
         Places are the cells' centres. If there are more cells than ``most_places``, neighbouring
         cells are joined into blocks, and places are the blocks' centres of mass.
@@ -116,7 +116,7 @@ class NoisyGrid:
 
 
 def block_widths(shape: tuple[int, ...], most: int) -> list[int]:
-    """Return widths of blocks of cells: similar powers of 2, for at most ``most`` blocks."""
+    """Return widths of blocks of cells: similar powers of 2 that give at most ``most`` blocks."""
     widths = [1] * len(shape)
     while math.prod(blocks := [-(-n // w) for n, w in zip(shape, widths, strict=True)]) > most:
         widths[int(np.argmax(blocks))] *= 2
@@ -127,7 +127,7 @@ def block_widths(shape: tuple[int, ...], most: int) -> list[int]:
 class Size:
     """The number of records that determines a grid's size, and the budget left for the cells.
 
-    The value is at least 1; the scale of its Laplace noise is 0 if it is the true number.
+    The value is at least 1; the scale of its Laplace noise is 0 if the value is the true number.
     """
 
     value: float
@@ -138,7 +138,7 @@ class Size:
 def noisy_size(
     records: Records, accountant: Accountant, *, step: str, epsilon: float, variant: VariantName
 ) -> Size:
-    """Release the number of records for a share of ``epsilon``; if published, the true number."""
+    """Return the number of records: noisy, for a share of ``epsilon``, or true if published."""
     if variant == "published":
         return Size(value=float(records.n), scale=0.0, left=epsilon)
     left = epsilon * (1 - SIZE_SHARE)
@@ -158,9 +158,9 @@ def noisy_grid(
     size: Size | None = None,
     cells: Cells = "su",
 ) -> NoisyGrid:
-    """Release a uniform grid of counts for ``epsilon``; sound: with at least K cells.
+    """Release a uniform grid of counts for ``epsilon``; a sound grid has at least K cells.
 
-    ``size`` is the number of records that determines the grid. If it is None, the number is
+    ``size`` is the number of records that determines the grid. If ``size`` is None, the number is
     released here, see :func:`noisy_size`. The rule for the number of cells is ``"su"``, see
     :func:`grid_sides` and :func:`printed_sides`, or ``"refined"``, see :func:`refined_sides`.
     Raises InputError if there are too many columns for a grid.
@@ -168,7 +168,7 @@ def noisy_grid(
     Notes
     -----
     Su, Cao, Li, Bertino, Jin 2015, EUGkM. The sound variant projects the noisy counts onto the
-    simplex with their total. The published variant keeps them as they are.
+    simplex with their total. The published variant does not change the noisy counts.
     """
     if size is None:
         size = noisy_size(records, accountant, step=step, epsilon=epsilon, variant=variant)
@@ -218,10 +218,11 @@ def grid_sides(
 
 
 def printed_sides(size: float, epsilon: float, ndim: int) -> tuple[int, ...]:
-    """Cells per axis in the program of Su et al.: in total the first number above the printed M.
+    """Cells per axis in the program of Su et al.; in total slightly more than the paper's M cells.
 
-    M = (N epsilon / 10)^(2d / (2 + d)). Each axis has M^(1/d) cells, rounded up on the first axes
-    until there are more than M cells, and rounded down on the others. Here an axis has at least 2.
+    M = (N epsilon / 10)^(2d / (2 + d)). Each axis has M^(1/d) cells, rounded up on
+    the first axes until there are more than M cells, and rounded down on the other axes. Here an
+    axis has at least 2 cells.
     """
     most = _ends(ndim, 1)[1]
     cells = (size * epsilon / PER_CELL["published"]) ** (2 * ndim / (2 + ndim))
@@ -239,10 +240,9 @@ def printed_sides(size: float, epsilon: float, ndim: int) -> tuple[int, ...]:
 def refined_sides(size: float, epsilon: float, ndim: int, clusters: int) -> tuple[int, ...]:
     """Cells per axis, equal on all axes, that minimize a bound on the error in the box.
 
-    With m cells per axis of [-1, 1]^d the bound is
-    N / (3 m^2) + 2 sqrt(N / 3) / (m K^(1/d)) + sqrt(2) m^(d/2) / (epsilon K^(2/d)). The last term
-    is for noise; the first two are for moving records to the centre of their cell.
-    At least as many cells as clusters, and at least 2 cells per axis.
+    With m cells per axis of [-1, 1]^d the bound is N / (3 m^2) + 2 sqrt(N / 3) / (m K^(1/d)) +
+    sqrt(2) m^(d/2) / (epsilon K^(2/d)). The last term is for noise; the first two terms are for
+    moving records to the centre of their cell. There are at least K cells in total and 2 per axis.
 
     Notes
     -----
@@ -256,7 +256,7 @@ def refined_sides(size: float, epsilon: float, ndim: int, clusters: int) -> tupl
 
 
 def _ends(ndim: int, clusters: int) -> tuple[int, int]:
-    """Return the least number of cells per axis, for K cells, and the largest, to save time."""
+    """Return the smallest number of cells per axis for K cells, and the largest allowed number."""
     if 2**ndim > MAX_CELLS:
         raise InputError(
             f"the data has {ndim} columns, and a grid over them would have 2^{ndim} cells or more: "

@@ -1,8 +1,8 @@
 """Find clusters in noisy counts of a grid, where the noise is too large for a tree with levels.
 
-With few columns the grid covers the whole box. With many columns it covers a random projection of
-the box to fewer dimensions. Then k-means centres of the grid divide the records into groups, and a
-residual step in all columns estimates each group's mean.
+With few columns the grid covers the whole box. With many columns the grid covers a random
+projection of the box to fewer dimensions. Then k-means centres of the grid divide the records into
+groups, and a residual step in all columns estimates each group's mean.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from dpviz.kmeans.residual_tree import (
 )
 from dpviz.kmeans.weighted import k_means
 
-#: With up to WHOLE_BOX columns, the grid covers the whole box, otherwise a projection to DIMENSIONS
-#: columns.
+#: With up to WHOLE_BOX columns, the grid covers the whole box; with more, it covers a projection to
+#: DIMENSIONS columns.
 WHOLE_BOX, DIMENSIONS = 7, 8
 
 #: With few records, this limit replaces WHOLE_BOX, because the noise of a residual step would hide

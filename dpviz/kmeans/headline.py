@@ -39,7 +39,7 @@ def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
 
 def _error(ratio: float) -> str:
     if ratio < 1.0005:
-        return "error as small as that of the best"
+        return "error as small as the best error"
     if ratio < 2:
-        return f"error {100 * (ratio - 1):.1f}% above the best"
-    return f"error {readable(ratio)} times the best"
+        return f"error {100 * (ratio - 1):.1f}% above the best error"
+    return f"error {readable(ratio)} times the best error"

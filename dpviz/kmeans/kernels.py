@@ -1,6 +1,6 @@
 """Compiled loops of the data passes. Import this module on first use, because the import is slow.
 
-The loops release the interpreter lock, so several threads can run them. Their machine code is
+The loops release the interpreter lock, so several threads can run them. The loops' machine code is
 cached on disk.
 """
 
@@ -33,7 +33,7 @@ def square(points, i, centers, k):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def rooms(ndim):  # type: ignore[no-untyped-def]
-    """Arrays that :func:`nearest` works in: columns, squares, best, second, own."""
+    """Working arrays of :func:`nearest`: columns, squares, best, second, own."""
     return (
         np.zeros((ndim, BLOCK)),
         np.zeros(BLOCK),
@@ -47,11 +47,11 @@ def rooms(ndim):  # type: ignore[no-untyped-def]
 def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
     """Find the nearest centre of each of at most ``BLOCK`` points, centre by centre.
 
-    This order lets the processor treat several points at the same time. The result is exactly that
-    of a plain loop over points. ``room`` is from :func:`rooms`.
+    This order lets the processor treat several points at the same time. The result is exactly the
+    result of a plain loop over points. ``room`` is from :func:`rooms`.
 
-    Returns the nearest centres (ties: the lowest number), the squared distances to them and, if
-    ``two``, the squared distances to the second nearest centres.
+    Returns the nearest centres (if equally near, the lowest number) and the squared distances to
+    them. If ``two``, also returns squared distances to the second nearest centres.
     """
     columns, squares, best, second, own = room
     last = points.shape[1] - 1
@@ -89,7 +89,7 @@ def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
 
 @compiled()
 def add_sums(points, centers, table):  # type: ignore[no-untyped-def]
-    """Add counts (column 0) and sums (other columns) of the points by nearest centre."""
+    """Add counts (column 0) and sums (other columns) of the points of each nearest centre."""
     room = rooms(points.shape[1])
     for begin in range(0, points.shape[0], BLOCK):
         block = points[begin : begin + BLOCK]
@@ -127,9 +127,9 @@ def add_excess(points, weights, places, members, unit, whole, table):  # type: i
         Squared distances are rounded down to multiples of this power of 2. The table has whole
         numbers of units, int64, shape (m,).
     whole
-        Memory for these multiples, one row per place. Its type must have space for the largest
-        multiple; 32 bits are faster than 64 bits, because a processor compares twice as many of
-        these numbers at a time.
+        Memory for these multiples, one row per place. The memory's data type must have space for
+        the largest multiple; 32 bits are faster than 64 bits, because a processor compares twice as
+        many of these numbers at a time.
     """
     width = whole.shape[1]  # size of a block of points: its distances stay in the cache
     columns, squares = np.zeros((points.shape[1], width)), np.empty(width)
@@ -194,7 +194,7 @@ def difference(candidates, farthest):  # type: ignore[no-untyped-def]
 
 @compiled()
 def add_fit(points, centers, weights, table):  # type: ignore[no-untyped-def]
-    """Add counts, errors, losses and contour coefficients of the points by nearest centre."""
+    """Add counts, errors, losses and contour coefficients of the points of each nearest centre."""
     room = rooms(points.shape[1])
     for begin in range(0, points.shape[0], BLOCK):
         block = points[begin : begin + BLOCK]
@@ -213,7 +213,7 @@ def add_fit(points, centers, weights, table):  # type: ignore[no-untyped-def]
 
 @compiled()
 def add_contours(points, centers, averages, table):  # type: ignore[no-untyped-def]
-    """Add counts, distances and contour coefficients with averages (K,) by nearest centre."""
+    """Add counts, distances and contour coefficients with averages (K,) for each nearest centre."""
     room = rooms(points.shape[1])
     for begin in range(0, points.shape[0], BLOCK):
         block = points[begin : begin + BLOCK]
@@ -254,8 +254,9 @@ def neighbours(centers, radii):  # type: ignore[no-untyped-def]
             row[other] = square(centers, k, centers, other)
             if other != k:
                 nearest = min(nearest, row[other])
-        # Every point is within radius + distance of the nearest other centre, so its second nearest
-        # centre is within one more radius of its own centre. The factor covers rounding errors.
+        # Every point is within radius + distance of the nearest other centre, so the point's second
+        # nearest centre is within 2 * radius + distance of the point's own centre. The factor
+        # covers rounding errors.
         reach = (2 * np.sqrt(radii[k]) + np.sqrt(nearest)) ** 2 * (1 + 1e-9)
         found = np.empty(clusters, dtype=np.int32)
         for other in range(clusters):
@@ -379,7 +380,7 @@ def assign(points, centers, labels, squares):  # type: ignore[no-untyped-def]
 
 @compiled()
 def add_residuals(points, weights, centers, labels, squares, radius, unit, table):  # type: ignore[no-untyped-def]
-    """Add counts, squares and residuals by nearest centre, all clipped to a radius.
+    """Add counts, squares and residuals for each nearest centre; the radius limits their size.
 
     Weights are numbers of records at each point, int64; of length 0 if there is one record at each
     point. Residuals are divided by the radius; longer residuals are projected onto the unit sphere.
@@ -435,8 +436,8 @@ def sub_cells(points, side, cells, parts, firsts, found):  # type: ignore[no-unt
 def fraction(one, one_variance, other, other_variance, total, parts, prior, logs):  # type: ignore[no-untyped-def]
     """Expected share of a total in the first of two halves, from the noisy sums of both halves.
 
-    Takes the variances of the noise, which is treated as normal; possible shares and their prior
-    probabilities, shape (m,); and an array for m numbers to work in.
+    Takes the variances of the noise, which is treated as normally distributed; possible shares and
+    their prior probabilities, shape (m,); and a working array (m,).
     """
     most = -np.inf
     for q in range(len(parts)):
@@ -526,7 +527,7 @@ def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, ge
 
     Grids have shape (side^ndim,), in row-major order. The prior of a half's share is as in
     :func:`fraction`. A block of at most ``least`` records gets 0. The result is the mean of
-    ``passes`` random ways to halve.
+    ``passes`` random ways to halve the grid.
     """
     sums, spread = prefix_sums(noisy, side, ndim), prefix_sums(variances, side, ndim)
     # A stack of blocks: the second half of a block waits here while the first half is halved.
@@ -562,7 +563,7 @@ def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, ge
                 prior,
                 logs,
             )
-            # The first half replaces the whole block, the second half is above it on the stack.
+            # The first half replaces the whole block; the second half is above it on the stack.
             lows[top + 1], highs[top + 1], waiting[top + 1] = begins, high, sum_ * (1 - part)
             highs[top], waiting[top] = cuts, sum_ * part
             top += 1
@@ -574,8 +575,8 @@ def denoise_parts(  # type: ignore[no-untyped-def]
 ):
     """Add estimated counts of the subcells of every split cell to ``found``.
 
-    Subcells are listed cell by cell. For each cell: number of subcells per axis (1: no subcells),
-    number of its first subcell, and its count, which its subcells share.
+    Subcells are listed cell by cell. Takes for each cell the number of subcells per axis (1: no
+    subcells), the number of its first subcell, and its count, which its subcells share.
     """
     for cell in range(len(sides)):
         if sides[cell] > 1:
@@ -617,7 +618,7 @@ def project(points, center, directions, projected):  # type: ignore[no-untyped-d
 
 @compiled()
 def nearest_two(points, i, centers):  # type: ignore[no-untyped-def]
-    """Squared distances of a point to its two nearest centres, and the number of the nearest."""
+    """Squared distances of a point to its two nearest centres, and the nearest centre."""
     best, second, own = np.inf, np.inf, 0
     for k in range(centers.shape[0]):
         distance = 0.0
@@ -743,13 +744,13 @@ def add_blocks(weights, sides, table):  # type: ignore[no-untyped-def]
     """Add weights (column 0) and moments (other columns) of a grid's cells, block by block.
 
     ``weights`` of the cells are in row-major order, shape (m,). ``sides``, shape (3, d), has the
-    numbers of cells, of cells per block, and of blocks on each axis. Table: shape (blocks, 1 + d).
+    numbers of cells, of cells per block, and of blocks on each axis. The table is (blocks, 1 + d).
     """
     shape, widths, blocks = sides
     last = len(shape) - 1
     middles = np.empty(last)
     for row in range(len(weights) // shape[last]):
-        # All cells of a row have the same place on every axis except the last.
+        # All cells of a row have the same position on every axis except the last axis.
         rest, block, stride = row, 0, blocks[last]
         for axis in range(last - 1, -1, -1):
             place = rest % shape[axis]
@@ -773,7 +774,7 @@ def add_blocks(weights, sides, table):  # type: ignore[no-untyped-def]
 
 @compiled()
 def add_weighed(points, weights, owner, unit, table):  # type: ignore[no-untyped-def]
-    """Add counts (column 0) and sums (other columns) of weighted lattice points by owner.
+    """Add counts (column 0) and sums (other columns) of the weighted lattice points of each owner.
 
     ``unit`` is the lattice's unit. Weights are whole numbers; all sums are whole numbers of units.
     """

@@ -59,7 +59,7 @@ def lloyd(
         configured start.
     settled
         Rule for an early stop. After a stop, the sound variant uses the remaining budget in one
-        final iteration; the published variant does not spend it.
+        final iteration; the published variant does not spend this budget.
     cluster_budgets
         Splits an iteration's budget over the clusters. If None, each cluster gets the whole budget,
         in one release.
@@ -196,7 +196,7 @@ def printed_centers(
 def _start(
     records: Records, space: Space, config: KMeansConfig, accountant: Accountant, epsilon: float
 ) -> tuple[Floats, NoisyGrid | None, tuple[float, ...]]:
-    """Initial centres, the grid that they are sampled from, and the budgets of the iterations."""
+    """Initial centres, the grid from which they are sampled, and the budgets of the iterations."""
     K, d, steps = config.clusters, records.domain.ndim, config.iterations or 1
     if config.start == "partition":
         first, *shares = _shares(config, epsilon, steps + 1)

@@ -1,7 +1,7 @@
 """A nested grid of noisy counts: a cell with many records is split into subcells.
 
 Rough counts of all cells show which cells to split. A cell that is not split gets a finer count.
-The noise of this count is that of both budgets together (a gradual release), so the budget of the
+The finer count has the noise of both budgets together (a gradual release), so the budget of the
 rough count is not wasted. A split cell gets counts of its subcells from the second budget.
 """
 
@@ -28,7 +28,8 @@ from dpviz.privacy.mechanisms import Accountant, Level
 #: Share of the budget for the rough counts.
 ROUGH = 0.3
 
-#: Records per subcell, per unit of 1/epsilon of the subcells' budget; share that is rounded up.
+#: Records per subcell, per unit of 1/epsilon of the subcells' budget; value added before rounding
+#: down.
 PER_SUBCELL, ROUNDED = 2.0, 0.3
 
 #: Largest number of subcells per axis. With WHOLE or more columns no cell is split, because the
@@ -178,10 +179,10 @@ def grid_side(records: float, clusters: int, ndim: int, most: int = MOST_CELLS) 
 
 
 def subcells(records: Floats, ndim: int, most: int = MOST_SUBCELLS) -> NDArray[np.int64]:
-    """Number of subcells per axis for each cell, shape (m,); 1 means that it is not split.
+    """Number of subcells per axis for each cell, shape (m,); 1 means that the cell is not split.
 
-    ``records`` (m,) are the cells' records times epsilon. In total there are at most ``most``
-    subcells, and at most ``MOST_SUBCELLS``.
+    ``records`` (m,) are the cells' numbers of records times epsilon. In total there are at most
+    ``most`` subcells, and at most ``MOST_SUBCELLS``.
     """
     if ndim >= WHOLE:
         return np.ones(len(records), dtype=np.int64)
@@ -213,7 +214,6 @@ def _sub_counts(
     points: Floats,
     cells: NDArray[np.int64],
 ) -> Tables:
-    """Count the records in all subcells; records in cells that are not split are ignored."""
     found = np.empty(len(points), dtype=np.int64)
     loops().sub_cells(points, side, cells, parts, firsts, found)
     inside = found >= 0

@@ -1,8 +1,8 @@
 """The best k-means clustering that a search finds: the reference for every private result.
 
 Lloyd's iteration ends in a local optimum. Most local optima have one centre too many in one place
-and one too few in another place. So the search moves a centre from the place with the smallest loss
-to the place with the largest gain. Then random moves follow.
+and one centre too few in another place. So the search moves a centre from the place with the
+smallest loss to the place with the largest gain. Then random moves follow.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def optimum(points: Floats, clusters: int) -> Floats:
 
     Notes
     -----
-    An iterated local search. One step moves a centre so that it splits another cluster (Hu et
-    al., Algorithm 3). The random moves are those of random swap (Fränti 2018).
+    An iterated local search. One step moves a centre so that it splits another cluster (Hu et al.,
+    Algorithm 3). The random moves are the moves of random swap (Fränti 2018).
     """
     generator = np.random.default_rng(0)
     begun: list[Floats | None] = [None] * _LEVELS[0][1]
@@ -82,7 +82,7 @@ def optimum(points: Floats, clusters: int) -> Floats:
 
 
 def descended(points: Floats, centers: Floats) -> Floats:
-    """Local optimum (K, d) of Lloyd's iteration; its error is at most that of the given centres."""
+    """Local optimum (K, d) of Lloyd's iteration; its error is at most the given centres' error."""
     return _lloyd(points, centers, _EXACT).centers
 
 
@@ -134,7 +134,6 @@ def _chain(
 
 
 def _swapped(points: Floats, best: _Found, tries: int) -> _Found:
-    """Move one centre at a time, best moves first, until ``tries`` moves in a row fail."""
     while True:
         second, losses, gains, halves = loops().prospects(points, best.centers, best.labels)
         # The best ``tries`` pairs consist of these sources and targets.

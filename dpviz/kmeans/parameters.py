@@ -70,7 +70,7 @@ PARAMETERS = (
         name="clusters",
         label="Clusters K",
         sign="K",
-        help="Number of centres. The fewer records a cluster has, the more noise moves it.",
+        help="Number of centres. The fewer records a cluster has, the farther noise moves it.",
         kind="whole",
         default=8,
         low=1,
@@ -90,7 +90,7 @@ PARAMETERS = (
         label="Iterations T",
         sign="T",
         help=(
-            "Data passes (of PrivGene: generations). They share the budget, so with more passes "
+            "Data passes (of PrivGene: generations). Passes share the budget, so with more passes "
             "each pass has more noise."
         ),
         kind="whole",
@@ -110,8 +110,8 @@ PARAMETERS = (
         label="Start",
         help=(
             "Where the centres start. Sphere packing and random use no data. The other starts use "
-            "the data. In the published variant they leak data; in the sound variant they read a "
-            "noisy grid or are noisy means (partition)."
+            "the data. In the published variant such a start leaks data; in the sound variant such "
+            "starts read a noisy grid or are noisy means (partition)."
         ),
         kind="choice",
         options=STARTS,
@@ -124,7 +124,7 @@ PARAMETERS = (
     Parameter(
         name="schedule",
         label="Schedule",
-        help="How ε is split over the iterations: equal parts, or each time half of the rest.",
+        help="How ε is split over the iterations: equal parts, or always half of the remaining ε.",
         kind="choice",
         options=SCHEDULES,
         metavar="C",
@@ -136,8 +136,9 @@ PARAMETERS = (
         name="geometry",
         label="Geometry",
         help=(
-            "Where scaled records lie: the box [-1, 1]^d or the cube [0, 1]^d (sensitivity d + 1), "
-            "or the unit L1 ball (sensitivity 2), into which records outside are projected."
+            "Shape that contains the scaled records: the box [-1, 1]^d or the cube [0, 1]^d "
+            "(sensitivity d + 1), or the unit L1 ball (sensitivity 2), into which records outside "
+            "are projected."
         ),
         kind="choice",
         options=GEOMETRIES,
@@ -153,7 +154,7 @@ PARAMETERS = (
         label="Temperature",
         help=(
             "How sharply the chain follows the likelihood: without ε, as the paper prints it, or "
-            "with ε, as its definition says."
+            "with ε, as the paper defines it."
         ),
         kind="choice",
         options=TEMPERATURES,
@@ -197,7 +198,7 @@ PARAMETERS = (
 class KMeansConfig:
     """Public parameters of one run; the seed is not public, because it can remove the noise.
 
-    ``PARAMETERS`` describes them, in the same order. ``method`` is a name in
+    ``PARAMETERS`` describes the parameters, in the same order. ``method`` is a name in
     :data:`dpviz.kmeans.methods.METHODS`, and ``neighbours`` is the relation and the privacy unit.
     If ``choose`` is ``"private"``, the method chooses K and ignores ``clusters``.
 

@@ -43,10 +43,10 @@ def loops() -> Any:
 
 
 def cluster_sums(points: Floats, centers: Floats) -> Floats:
-    """Counts (column 0) and sums of points (n, d) by nearest centre, shape (K, 1 + d).
+    """Counts (column 0) and sums of the points (n, d) of each nearest centre, shape (K, 1 + d).
 
-    The data pass of Lloyd's iteration. A record that is equally near to several centres (K, d)
-    belongs to the lowest number.
+    This is the data pass of Lloyd's iteration. A record that is equally near to several centres (K,
+    d) belongs to the centre with the lowest number.
     """
     shape = (len(centers), points.shape[1] + 1)
 
@@ -113,13 +113,13 @@ def residuals(
     radius: float,
     unit: float,
 ) -> Floats:
-    """Counts, clipped squares and clipped residuals by nearest centre (K, 2 + d): one data pass.
+    """Counts, clipped squares and residuals of each nearest centre (K, 2 + d): one data pass.
 
-    A record adds 1, min(r / radius, 1)^2, and its residual from the centre divided by the radius;
-    r is the length of the residual. A residual longer than the radius is shortened to it, so the
-    last d numbers are in the unit ball. All numbers are truncated to multiples of ``unit``, a power
-    of 2. This increases no number and makes the sums exact in any order. Weights (n,) are the
-    numbers of records at each point, None means 1; labels and squares are from :func:`assigned`.
+    A record adds 1, min(r / radius, 1)^2, and its residual from the centre divided by the radius; r
+    is the length of the residual. A residual longer than the radius is shortened to the radius, so
+    the last d numbers are in the unit ball. All numbers are truncated to multiples of ``unit``, a
+    power of 2. This makes no number larger, and makes the sums exact in any order. Weights (n,) are
+    the numbers of records at each point (None: 1); labels and squares are from :func:`assigned`.
     """
     given = np.empty(0, dtype=np.int64) if weights is None else weights
     shape = (len(centers), 2 + points.shape[1])
@@ -185,14 +185,14 @@ def simplified_silhouettes(
 ) -> Floats:
     """Return the contour coefficient S_k of every cluster in O(n K), shape (K,).
 
-    S_i = (b_i - a_i) / max(a_i, b_i). a_i is the distance of record i to its own centre, b_i to the
-    nearest other centre. S_k is the mean over cluster k. S_i is 0 for a record at two centres and
-    for K = 1; S_k is 0 for an empty cluster.
+    S_i = (b_i - a_i) / max(a_i, b_i). a_i is the distance of record i to its own centre, and b_i is
+    its distance to the nearest other centre. S_k is the mean over cluster k. S_i is 0 for a record
+    at two centres and for K = 1; S_k is 0 for an empty cluster.
 
     Notes
     -----
-    Zhang, Liu, Wang 2018, "The complexity analysis": the simplified silhouette. Their definition
-    uses averages for a: see :func:`printed_contours`.
+    Zhang, Liu, Wang 2018, "The complexity analysis": the simplified silhouette. The paper's
+    definition uses averages for a: see :func:`printed_contours`.
     """
     found = fit(points, centers, weights)
     coefficients: Floats = found.contours / np.where(found.counts > 0, found.counts, 1)
@@ -203,8 +203,8 @@ def printed_contours(total: Callable[[Floats], Floats], clusters: int) -> Floats
     """Return the contour coefficient S_k of every cluster as printed, in O(n K), shape (K,).
 
     S_i = (b_i - a_k) / max(a_k, b_i). a_k is the average distance of the records of cluster k to
-    its centre, b_i the distance of record i to the nearest other centre. S_k is the mean over the
-    cluster. It is 0 for an empty cluster, for equal centres, and for K = 1.
+    its centre, and b_i is the distance of record i to the nearest other centre. S_k is the mean
+    over the cluster. S_k is 0 for an empty cluster, for equal centres, and for K = 1.
 
     ``total`` is a data pass: it returns :func:`contour_sums` of all records for averages a (K,).
 
@@ -212,7 +212,7 @@ def printed_contours(total: Callable[[Floats], Floats], clusters: int) -> Floats
     -----
     Zhang, Liu, Wang 2018, "Improvement of the calculation of contour coefficient".
     """
-    # The first pass computes the averages, the second pass the coefficients.
+    # The first pass computes the averages, and the second pass computes the coefficients.
     first = total(np.zeros(clusters))
     counts = np.where(first[:, 0] > 0, first[:, 0], 1)
     coefficients: Floats = total(first[:, 1] / counts)[:, 2] / counts
@@ -220,9 +220,9 @@ def printed_contours(total: Callable[[Floats], Floats], clusters: int) -> Floats
 
 
 def contour_sums(points: Floats, centers: Floats, averages: Floats) -> Floats:
-    """Counts, distances and contour coefficients by nearest centre, shape (K, 3).
+    """Counts, distances and contour coefficients of each nearest centre, shape (K, 3).
 
-    The coefficients are those of :func:`printed_contours` if the averages (K,) are right.
+    The coefficients are as in :func:`printed_contours` if the averages (K,) are correct.
     """
     table = np.zeros((len(centers), 3))
     for chunk in _chunks(points):

@@ -35,7 +35,7 @@ from dpviz.privacy.secure import LATTICE, on_lattice
 T = TypeVar("T")
 
 #: 64-bit sums of squared distances are exact up to this number of records divided by the number of
-#: columns. Each cell may hold an equal share of these records.
+#: columns. Each cell may have an equal share of these records.
 MOST_WEIGHED = 2**40
 
 #: This limit is so large that it has no effect.
@@ -47,12 +47,12 @@ Weights = NDArray[np.int64] | None
 #: is a module's function or a partial, because for stored records it runs in other processes.
 RowWork = Callable[..., Tables]
 
-#: Function from columns to other columns, each record separately; a module's function or a partial.
+#: Function that maps each record's columns to other columns; a module's function or a partial.
 Placing = Callable[..., tuple[NDArray[Any], ...]]
 
 
 class Rows(Protocol):
-    """Data of every record, one array per column; the first is its scaled place (n, d)."""
+    """Data of all records, one array per column; the first array has the scaled places (n, d)."""
 
     def then(self, place: Placing) -> Rows:
         """Return rows with other columns: ``place(*columns)``."""
@@ -142,13 +142,14 @@ class Records:
     ) -> Records:
         """Take the records of a data set; records of a grid of counts are at the cell centres.
 
-        If ``domain`` is None, it is the declared domain of the data set, else the range of its
-        points (not private). InputError if domain and data do not match, or if no record is left.
+        If ``domain`` is None, it is the declared domain of the data set, otherwise the range of its
+        points (not private). Raises InputError if domain and data do not match or no record is
+        left.
 
-        ``cut`` is for a release: scaled records are truncated to the lattice that it needs. With
-        ``cut``, zero records are allowed. Large counts in a grid are allowed, too: the count of a
-        cell is limited to ``MOST_WEIGHED`` / (cells * axes), and one record still changes one cell
-        by 1.
+        ``cut`` is for a release: scaled records are truncated to the lattice that the release
+        needs. With ``cut``, zero records are allowed. Large counts in a grid are allowed, too: the
+        count of a cell is limited to ``MOST_WEIGHED`` / (cells * axes), and one record still
+        changes one cell by 1.
         """
         check_outside(outside)
         if dataset.counts is not None:
@@ -197,7 +198,7 @@ class Records:
         return self.kept(("scaled", space), build)
 
     def rows(self, space: Space | None) -> Rows:
-        """Rows of the records in scaled coordinates; None: in the units of the data."""
+        """Rows of the records, scaled to ``space``; in the units of the data if it is None."""
         return HeldRows((self.points if space is None else self.scaled(space),), self.weights)
 
     def cells(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
@@ -206,7 +207,7 @@ class Records:
         return counts
 
     def sums(self, space: Space, centers: Floats) -> Floats:
-        """Scaled counts and sums (K, 1 + d) by nearest centre (K, d): one data pass."""
+        """Scaled counts and sums (K, 1 + d) of each nearest centre (K, d): one data pass."""
         (table,) = self.rows(space).total(partial(_sums, centers))
         return table
 
@@ -216,7 +217,7 @@ class Records:
         return found
 
     def wcss(self, space: Space | None, centers: Floats) -> float:
-        """WCSS of centres (K, d) in scaled coordinates; None: in the units of the data."""
+        """WCSS of centres (K, d), scaled to ``space``; in the units of the data if it is None."""
         (found,) = self.rows(space).total(partial(_wcss, centers))
         return float(found[0])
 
@@ -240,7 +241,7 @@ class Records:
         return optimum(self.scaled(space), clusters)
 
     def descended(self, space: Space, centers: Floats) -> Floats:
-        """Scaled centres (K, d) after Lloyd's iteration; their error is not larger."""
+        """Scaled centres (K, d) after Lloyd's iteration, which does not increase their error."""
         return descended(self.scaled(space), centers)
 
     def crossed(self, space: Space, one: Clustered, other: Clustered) -> NDArray[np.int64]:
@@ -257,7 +258,7 @@ class Records:
 
     def dealt(self, space: Space, parts: int, generator: np.random.Generator) -> Floats:
         """Counts and sums (parts, 1 + d) of random sets, which each record joins independently."""
-        # Kept, because a moving epsilon slider uses the same generator many times.
+        # Keep the sums, because a moving epsilon slider uses the same generator many times.
         state = str(generator.bit_generator.state)
 
         def deal() -> Floats:
@@ -298,13 +299,12 @@ def dealt(points: Floats, parts: int, generator: np.random.Generator) -> Floats:
 def sliced(points: Floats, parts: int, first: int, n: int) -> Floats:
     """Counts and sums (parts, 1 + d) of equal slices of a list, of which some points are given.
 
-    The points (m, d) are those from number ``first`` on of a list of n.
+    The list has n points; the given points (m, d) begin at its number ``first``.
     """
     return _of_sets(points, np.arange(first, first + len(points)) * parts // n, parts)
 
 
 def _of_sets(points: Floats, sets: NDArray[np.intp], parts: int) -> Floats:
-    """Counts and sums (parts, 1 + d) of points (m, d) by the number of their set (m,)."""
     columns = [np.bincount(sets, weights=column, minlength=parts) for column in points.T]
     return np.column_stack([np.bincount(sets, minlength=parts), *columns]).astype(float)
 

@@ -1,9 +1,9 @@
 """Lloyd's step on residuals: the noise depends on the clusters' width, not on the domain's width.
 
-Each record is counted at its offset from the nearest centre, in units of a clip radius. Noisy
-numbers determine this radius. Count, square and residual of a cluster get K-norm noise together,
-for one budget. The noise grows in proportion to the number of columns d; the noise of Laplace
-mechanisms grows in proportion to d^(3/2).
+Each record contributes its offset from the nearest centre, in units of a clip radius. Noisy numbers
+determine this radius. Count, square and residual of a cluster get K-norm noise together, for one
+budget. The noise grows in proportion to the number of columns d; the noise of Laplace mechanisms
+grows in proportion to d^(3/2).
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def noise_deviation(columns: int, scale: float) -> float:
 
 
 def length_variance(ball: int, scale: float) -> float:
-    """Mean squared length of K-norm noise in the d columns of a ball, next to two other entries.
+    """Mean squared length of K-norm noise in d columns of a ball, if there are two more entries.
 
-    (D + 1) (D + 2) d / (d + 2) with D = d + 2: the mean square of the Gamma distributed radius
-    times the mean square length of a random point in the ball.
+    The result is (D + 1) (D + 2) d / (d + 2) with D = d + 2: the mean square of the Gamma
+    distributed radius times the mean square length of a random point in the ball.
     """
     columns = ball + 2
     return ball * (columns + 1) * (columns + 2) / (ball + 2) * scale**2
@@ -145,10 +145,10 @@ def _residuals(
 
 
 def clip_radius(noisy: Floats, size: float, ndim: int, noise: float) -> float:
-    """Radius, in scales, with the least error from noise and from clipping.
+    """Radius, in units of the scale, with the least error from noise and from clipping.
 
-    Takes noisy numbers of records by distance, shape of ``EDGES``, and the scale of the K-norm
-    noise divided by a cluster's mean number of records.
+    Takes noisy numbers of records for each distance, with the shape of ``EDGES``, and the scale of
+    the K-norm noise divided by a cluster's mean number of records.
     """
     parts = onto_simplex(noisy, size) / size
     beyond = np.maximum(MIDDLES - EDGES[:, None], 0) @ parts
@@ -169,8 +169,8 @@ def _moved(
     if least is not None:
         signal = max(float(np.average(moved - variances, weights=1 / variances**2)), least)
         step *= (signal / (signal + variances))[:, None]
-    # Shrink the mean square of a cluster towards that of all clusters, which has a weight of two
-    # noisy records.
+    # Shrink the mean square of a cluster towards the mean square of all clusters, which has the
+    # weight of two noisy records.
     mean = max(float(totals.sum()), 0.0) / max(float(counts.sum()), 1.0)
     square = (np.maximum(totals, 0) + 2 * deviation * mean) / (known + 2 * deviation)
     square = np.clip(square, LEAST_SQUARE, 1) * radius**2

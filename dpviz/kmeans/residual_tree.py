@@ -38,13 +38,13 @@ PER_CLUSTER, ROOM, TREE_NOISE = 4.0, 0.75, 0.55
 #: If the limit is above this share of the number of clusters, the number of clusters is the limit.
 NEARLY = 0.6
 
-#: Number of prototypes of a level divided by that of the level before.
+#: Number of prototypes of a level divided by the number of the level before.
 GROWTH = 3.0
 
-#: Budget of a level divided by that of the level before; the same ratio for the last steps.
+#: Budget of a level or last step divided by the budget of the level or step before.
 LEVEL_GROWTH, LAST_GROWTH = 2.0, 1.5
 
-#: Distance of the parts from a split prototype, and scale of the parts, in units of its scale.
+#: Distance of parts from a split prototype, and scale of parts, in units of the prototype's scale.
 OFFSET, PART_SCALE = 0.5, 0.9
 
 #: Largest distance of parts if there are fewer prototypes than clusters, so that some are split.
@@ -140,7 +140,7 @@ def settled(
     size: float,
     steps: int,
 ) -> Seeds:
-    """Make K clusters from the prototypes of a step with budget ``epsilon``; None: choose K."""
+    """Make K clusters (chosen if None) from the prototypes of a step with budget ``epsilon``."""
     d, noise = tree.centers.shape[1], accountant.noise
     choice, K = None, clusters
     if K is None:
@@ -181,7 +181,7 @@ def last_steps(
 def _chosen(
     tree: Prototypes, deviation: float, size: float, generator: np.random.Generator
 ) -> ClusterChoice:
-    """Choose K from prototypes; random points at its records' distance represent each prototype."""
+    """Choose K from prototypes, each represented by random points at its records' distance."""
     m, d = tree.centers.shape
     moves = generator.normal(size=(m, DRAWN, d)) * tree.scales[:, None, None] / math.sqrt(d)
     points = NoisyPoints(
@@ -239,7 +239,7 @@ def _all_sums(weights: Weights, points: NDArray[np.float64]) -> Tables:
 def _split(
     tree: Prototypes, want: int, offset: float, generator: np.random.Generator
 ) -> Prototypes:
-    """Split prototypes into ``want`` parts; those with the largest errors get one part more."""
+    """Split prototypes into ``want`` parts; prototypes with large errors may get one extra part."""
     m, d = tree.centers.shape
     parts = np.full(m, want // m)
     errors = np.maximum(tree.counts, 0) * tree.scales**2

@@ -26,7 +26,7 @@ _ALL = (
         plain="Squared error",
         help="Within-cluster sum of squares: the sum of squared distances to the nearest centres, "
         "in the units of the data. All methods compute on the scaled domain, so private centres "
-        "can have a smaller error than the true ones.",
+        "can have a smaller error than the true centres.",
         source="MacQueen 1967",
     ),
     Score(
@@ -36,10 +36,10 @@ _ALL = (
         log=True,
         plain="Mean error",
         help="Mean squared distance to the nearest centre, on data scaled to the unit cube. All "
-        "methods try to make it small.",
+        "methods try to make this distance small.",
         source="Su, Cao, Li, Bertino, Jin 2016",
     ),
-    # Relative to the least WCSS, which is from k-means in the units of the data.
+    # The ratio is relative to the least WCSS, from k-means in the units of the data.
     ratio_to_true(
         "wcss_ratio",
         "WCSS / least",
@@ -55,8 +55,8 @@ _ALL = (
         lambda one: one.truth.ratio_to(one.truth, one.centers),
         target=2.0,
         plain="Times the error",
-        help="Error of the private centres divided by that of the best k-means: mean squared "
-        "distance to the nearest centre, on data scaled to the unit cube.",
+        help="Error of the private centres divided by the error of the best k-means: mean "
+        "squared distance to the nearest centre, on data scaled to the unit cube.",
         source="NICV of Su, Cao, Li, Bertino, Jin 2016",
     ),
     # The geometries box and cube do not move records, so this score is then the NICV ratio.
@@ -66,8 +66,8 @@ _ALL = (
         lambda one: one.space_ratio,
         target=2.0,
         plain="Times the error",
-        help="Error of the private centres divided by that of the best k-means: mean squared "
-        "distance to the nearest centre, after projection into the L1 ball if the method uses it.",
+        help="Error of the private centres divided by the error of the best k-means: mean "
+        "squared distance to the nearest centre, in the L1 ball if the method uses this ball.",
         source="Lee, Kifer 2016, section 4",
     ),
     table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9, **OVERLAP),
@@ -85,8 +85,8 @@ _ALL = (
         title="Simplified silhouette",
         compute=lambda one: one.silhouette,
         plain="Separation",
-        help="How much closer records are to their own centre than to the next one: 1 is much "
-        "closer, 0 is equally close.",
+        help="How much closer records are to their own centre than to the next centre: 1 means "
+        "much closer, 0 means equally close.",
         source="Hruschka, de Castro, Campello 2004",
     ),
     table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8, **PAIRS_AGREE),

@@ -27,10 +27,10 @@ class Space:
     geometry
         ``"box"``: records are anywhere in [-1, 1]^d (Su et al. 2016; Hu et al., Algorithm 1).
         ``"cube"``: records are anywhere in [0, 1]^d (Hu et al., sections 4.2 and 5.3; Zhang, Liu,
-        Wang). The sensitivity is that of a box, so relative to the domain the noise is twice as
-        large as in a box. ``"l1"``: records are in the unit L1 ball (Lee, Kifer, Algorithm 1).
+        Wang). The sensitivity is the same as in a box, so relative to the domain the noise is twice
+        as large as in a box. ``"l1"``: records are in the unit L1 ball (Lee, Kifer, Algorithm 1).
         Records of [-1, 1]^d outside the ball are moved to its surface (Lee, Kifer, section 4). We
-        read this as a move along the line to the origin.
+        interpret this as a move along the line to the origin.
     """
 
     domain: Domain
@@ -63,7 +63,7 @@ class Space:
     def stretch(self, points: Floats) -> Floats:
         """Points (n, d) of the domain in scaled coordinates, not projected into the L1 ball.
 
-        The inverse of :meth:`restore`, because a centre may be outside the ball.
+        This is the inverse of :meth:`restore`, because a centre may be outside the ball.
         """
         lows, highs = self.domain.lows, self.domain.highs
         scaled = (points - lows) * (self.span / (highs - lows)) + self.low
@@ -89,7 +89,7 @@ class Space:
 
 
 def into_ball(points: Floats) -> Floats:
-    """Project points (n, d) outside the unit L1 ball onto it, along the line to the origin."""
+    """Project points (n, d) onto the unit L1 ball, along the line to the origin."""
     norms = np.abs(points).sum(axis=1, keepdims=True)
     drawn: Floats = points / np.maximum(norms, 1)
     return drawn

@@ -23,8 +23,8 @@ MANY = 200_000
 _TRIES = 100
 _BISECTIONS = 12
 
-#: In the program of Su et al.: tries of an attempt to place a centre; failed attempts after which
-#: it gives up, and below or above which the length is too small or too large.
+#: In the program of Su et al.: number of tries of an attempt to place a centre; number of failed
+#: attempts after which it gives up; least and largest number for a good length.
 _TRIES_OF_ATTEMPT, _MOST_FAILED, _TOO_EASY, _TOO_HARD = 10, 20, 3, 16
 
 #: Hu et al., Algorithm 3: length of the offset, in root mean square distances, as in the paper;
@@ -37,7 +37,7 @@ RETRIES = 3
 BETTER = 1e-9
 
 #: End of k-means, which the papers do not state: scikit-learn's default number of steps, and its
-#: tolerance: movement of the centres as a share of the variance.
+#: tolerance (movement of the centres as a share of the variance).
 STEPS = 300
 TOLERANCE = 1e-4
 
@@ -45,8 +45,8 @@ TOLERANCE = 1e-4
 def sphere_packing(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
     """Random centres (K, d) in [-1, 1]^d that are far from each other and from the border.
 
-    Centres are at least 2a from each other and a from the border. Bisection finds the largest a
-    for which random placing succeeds. Uses no data.
+    Centres are at least 2a from each other and at least a from the border. Bisection finds the
+    largest a for which random placing succeeds. Uses no data.
 
     Notes
     -----
@@ -58,7 +58,7 @@ def sphere_packing(clusters: int, ndim: int, generator: np.random.Generator) -> 
 
 @lru_cache(maxsize=64)
 def _loosest(drawn: bytes, clusters: int, ndim: int) -> Floats:
-    """Packing with the largest radius; cached, because a moving slider asks for it many times."""
+    """Packing with the largest radius; cached, because a moving slider needs it many times."""
     candidates = np.frombuffer(drawn).reshape(-1, ndim)
     low, high = 0.0, 1.0
     found = _packed(candidates, clusters, low)
@@ -73,7 +73,6 @@ def _loosest(drawn: bytes, clusters: int, ndim: int) -> Floats:
 
 
 def _packed(candidates: Floats, clusters: int, radius: float) -> Floats:
-    """Move candidates away from the border; choose the first that are 2 radii from each other."""
     left = candidates * (1 - radius)
     placed: list[Floats] = []
     while len(left) and len(placed) < clusters:
@@ -85,10 +84,10 @@ def _packed(candidates: Floats, clusters: int, radius: float) -> Floats:
 
 
 def spread(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
-    """Random centres (K, d) in [-1, 1]^d at least 2a from each other and a from each corner.
+    """Random centres (K, d) in [-1, 1]^d at least 2a from each other and at least a from corners.
 
-    The length a is one with which some attempts of ten tries to place a centre fail, but fewer
-    than 17 of them: it is smaller than that of :func:`sphere_packing`. Uses no data.
+    An attempt to place a centre has ten tries. With the length a, some attempts fail, but fewer
+    than 17. This a is smaller than the a of :func:`sphere_packing`. Uses no data.
 
     Notes
     -----
@@ -112,7 +111,6 @@ def spread(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
 def _attempts(
     clusters: int, ndim: int, radius: float, generator: np.random.Generator
 ) -> tuple[Floats, int]:
-    """Centres that could be placed, and how many attempts failed."""
     placed, failed = np.empty((0, ndim)), 0
     while len(placed) < clusters and failed < _MOST_FAILED:
         tries = generator.uniform(-1, 1, (_TRIES_OF_ATTEMPT, ndim))
@@ -138,7 +136,7 @@ def drawn(
 
     Notes
     -----
-    Hu et al., Algorithm 1, line 2, which does not state from which points the k are chosen.
+    Hu et al., Algorithm 1, line 2, which does not state from which points the k points are chosen.
     """
     points, weights = enough(points, weights, clusters, generator)
     chances = None if weights is None else weights / weights.sum()
@@ -159,9 +157,10 @@ def plus_plus(
 
     Notes
     -----
-    Hu et al., Algorithm 2. It samples the same points as scikit-learn does with the same number of
-    tries. It does not call scikit-learn, whose matrix products use threads: with few columns these
-    threads wait longer than they multiply, and their number cannot be limited for one session.
+    Hu et al., Algorithm 2. This function samples the same points as scikit-learn does with the same
+    number of tries. It does not call scikit-learn, because scikit-learn's matrix products use
+    threads. With few columns these threads wait longer than they multiply, and can't be limited for
+    one session.
     """
     points, weights = enough(points, weights, clusters, generator)
     if weights is None:
@@ -180,17 +179,17 @@ def utility_plus(
 ) -> Floats:
     """k-means++ and k-means, then the least useful centre moves to the worst cluster.
 
-    The least useful centre is the centre whose removal increases the error least. It moves next to
-    the centre of the cluster with the largest error, k-means runs again, and the better result is
-    kept. After more than ``RETRIES`` failures in a row, the result is the start, shape (K, d).
-    Points are records, or cells of a noisy grid with their weights.
+    The least useful centre is the centre whose removal increases the error least. This centre moves
+    next to the centre of the cluster with the largest error, k-means runs again, and the better
+    result is kept. After more than ``RETRIES`` failures in a row, the result is the start, shape
+    (K, d). Points are records, or cells of a noisy grid with their weights.
 
     Notes
     -----
     Hu et al., Algorithm 3, which is k-means-u* of Fritzke 2017, arXiv 1706.09059. Line 9 of the
     algorithm has argmin for the largest error, and line 25 would discard the best centres; this
-    function follows the text in both cases. The search also ends if the least useful centre is that
-    of the worst cluster, a case that the paper does not mention.
+    function follows the text in both cases. The search also ends if the least useful centre belongs
+    to the worst cluster; the paper does not mention this case.
     """
     points, weights = enough(points, weights, clusters, generator)
     best = converged(points, weights, plus_plus(points, weights, clusters, generator))
@@ -263,7 +262,7 @@ def _threads() -> ThreadpoolController:
 def enough(
     points: Floats, weights: Floats | None, clusters: int, generator: np.random.Generator
 ) -> tuple[Floats, Floats | None]:
-    """Points with positive weight; if there are fewer than K, more points with a tiny weight."""
+    """Points with positive weight, and points with a tiny weight if there are fewer than K."""
     if weights is not None:
         points, weights = points[weights > 0], weights[weights > 0]
     missing = clusters - len(points)

@@ -104,15 +104,16 @@ class StoredRows:
 
 
 class StoredRecords(Records):
-    """Records that are read in passes. The interface is that of Records, but without the points.
+    """Records that are read in passes. The interface is as in Records, but there are no points.
 
-    An engine reads the parts in a fixed order. Messages use ``name``. Other parameters are those
-    of :meth:`dpviz.kmeans.records.Records.build`.
+    An engine reads the parts in a fixed order. Messages use ``name``. Other parameters are as in
+    :meth:`dpviz.kmeans.records.Records.build`.
 
-    Results equal those of the same records in memory. They are equal to the last bit if sums are
-    exact: counts always, and everything from records on the lattice (``cut``). Other sums are
-    added in another order, so their last digits differ. The list of records is that of the parts
-    in their order. :meth:`dealt` uses the same distribution, but makes other sets.
+    Results are equal to the results for the same records in memory. The results are equal to the
+    last bit if sums are exact: this is true of counts, and of all results from records on the
+    lattice (``cut``). Other sums are added in another order, so their last digits differ. The list
+    of records has the parts in their order. :meth:`dealt` uses the same distribution, but makes
+    other sets.
     """
 
     name: str
@@ -145,8 +146,8 @@ class StoredRecords(Records):
     def points(self) -> Floats:
         """Raise InputError: the records are not in memory."""
         raise InputError(
-            f"{shown(self.name)} stays on disk, and what was asked for needs all records at once: "
-            "load it into memory, or ask for what counts and sums of records can tell."
+            f"{shown(self.name)} stays on disk, but this result needs all records together: load "
+            "it into memory, or choose a result that needs only counts and sums of records."
         )
 
     def scaled(self, space: Space) -> Floats:
@@ -155,7 +156,6 @@ class StoredRecords(Records):
 
     @cached_property
     def _numbers(self) -> tuple[int, int, int]:
-        """Number of records inside and outside the domain, and of rows left out: one data pass."""
         (found,) = self.engine.total(self.parts, partial(_count, self.taken.domain))
         inside, outside, dropped = (int(number) for number in found)
         if not (inside or self.cut):
@@ -182,14 +182,14 @@ class StoredRecords(Records):
         return self._numbers[2]
 
     def rows(self, space: Space | None) -> StoredRows:
-        """Rows of the records in scaled coordinates; None: in the units of the data."""
+        """Rows of the records, scaled to ``space``; in the units of the data if it is None."""
         return StoredRows(self, self._view(space))
 
     def optimum(self, space: Space, clusters: int) -> Floats:
         """Scaled centres (K, d) from a search on a sample and Lloyd's iteration on all records.
 
         The sample has about ``SAMPLE`` records. Apart from tables, only this sample leaves the
-        parts. It is for the true run, which must not be published.
+        parts. The sample is for the true run, which must not be published.
         """
         seeds = np.random.SeedSequence(0)
         share = min(1.0, SAMPLE / max(self.n, 1))
@@ -200,7 +200,7 @@ class StoredRecords(Records):
         return self.descended(space, optimum(sample, clusters))
 
     def descended(self, space: Space, centers: Floats) -> Floats:
-        """Scaled centres (K, d) after rounds of Lloyd's iteration; their error is not larger.
+        """Scaled centres (K, d) after rounds of Lloyd's iteration, which never increase the error.
 
         Ends after ``ROUNDS`` rounds, or when a round gains less than ``LEAST_GAIN``.
         """
@@ -243,7 +243,7 @@ class StoredRecords(Records):
     def slices(self, space: Space, parts: int) -> Floats:
         """Counts and sums (parts, 1 + d) of equal slices of the list. Two data passes.
 
-        The first pass counts the records of each part, so that the second knows their numbers.
+        The first pass counts the records of each part, so that the second pass knows these numbers.
         """
         view = self._view(space)
         found = self.engine.tables(self.parts, partial(_count, view.domain))
@@ -273,8 +273,6 @@ class StoredRecords(Records):
 
 @dataclass(frozen=True, eq=False)
 class _Seeded:
-    """A part with its seed for random sets."""
-
     part: Part
     seed: np.random.SeedSequence
 
@@ -285,8 +283,6 @@ class _Seeded:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """A part with the number of its first record in the list."""
-
     part: Part
     first: int
 
@@ -302,20 +298,18 @@ def check_passes(config: KMeansConfig, name: str) -> None:
     """
     if METHODS[config.method].card.needs_all_records:
         raise InputError(
-            f"{config.method} clusters the records themselves, and {shown(name)} stays on disk: "
-            "load it into memory, or choose a method that needs counts and sums of records alone, "
+            f"{config.method} clusters the records themselves, but {shown(name)} stays on disk: "
+            "load it into memory, or choose a method that needs only counts and sums of records, "
             "such as dprefine or dplloyd."
         )
     if config.variant == "published" and config.start in RAW_STARTS:
         raise InputError(
-            f"{config.method}, published, starts from the raw records (start {config.start}), and "
+            f"published {config.method} starts from the raw records (start {config.start}), but "
             f"{shown(name)} stays on disk: load it into memory, or choose the sound variant."
         )
 
 
 def _read(view: View, places: tuple[Placing, ...], work: RowWork, part: Part) -> Tables:
-    """Sum of the tables of a part's chunks, in their order."""
-
     def of(points: Floats) -> Tables:
         columns: tuple[NDArray[Any], ...] = (view.of(points),)
         for place in places:
@@ -333,7 +327,6 @@ def _read(view: View, places: tuple[Placing, ...], work: RowWork, part: Part) ->
 
 
 def _read_dealt(view: View, sets: int, seeded: _Seeded) -> Tables:
-    """Counts and sums of random sets of a part's records."""
     generator = np.random.default_rng(seeded.seed)
     return _read(view, (), partial(_dealt, sets, generator), seeded.part)
 
@@ -343,7 +336,6 @@ def _dealt(sets: int, generator: np.random.Generator, weights: Weights, points: 
 
 
 def _read_slices(view: View, sets: int, n: int, placed: _Placed) -> Tables:
-    """Counts and sums of slices of the list of n records, from a part's records."""
     before = [placed.first]
 
     def work(weights: Weights, points: Floats) -> Tables:
@@ -354,7 +346,6 @@ def _read_slices(view: View, sets: int, n: int, placed: _Placed) -> Tables:
 
 
 def _count(domain: Domain, part: Part) -> Tables:
-    """Number of records of a part inside the domain and outside, and of rows left out."""
     total = np.zeros(3, dtype=np.int64)
     for points, dropped in part.chunks():
         inside = int(np.count_nonzero(domain.contains(points)))

@@ -20,7 +20,7 @@ from dpviz.kmeans.truth import Evaluation, KMeansTruth, run_kmeans
 from dpviz.metrics.matching import contingency
 from dpviz.privacy.noise_source import SeededNoise
 
-#: Number of records whose cluster is recorded over many runs; more would take too long.
+#: Number of records whose cluster is recorded over many runs; more records would take too long.
 MOST_WATCHED = 20_000
 
 
@@ -62,7 +62,7 @@ class KMeansTrial:
     def affected(self, one: KMeansRun) -> NDArray[np.bool_]:
         """Mask (m,) of the watched records whose cluster differs from their true cluster.
 
-        If the run chose K, it is compared with the true run with the same number of clusters.
+        If the run chose K, it is compared with the true run that has the same number of clusters.
         """
         scaled, truth = self._watched, self.truth.at(len(one.centers))
         moved = nearest(scaled, truth.space.scale(one.centers)) != truth.labels[self.watched]
@@ -73,7 +73,7 @@ class KMeansTrial:
         return one.centers
 
     def true(self) -> dict[str, float]:
-        """Errors of the true run, and its scores against known classes."""
+        """Errors of the true run, and its scores that compare with known classes."""
         names = ["wcss", "nicv", "wcss_ratio", "nicv_ratio"]
         names += [name for name in self.score_names if name in OF_CLASSES]
         return self.truth.scores(self.truth.run, tuple(names))

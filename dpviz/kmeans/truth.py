@@ -38,7 +38,7 @@ def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KM
 class KMeansTruth:
     """The noise-free k-means clustering of some records, with everything that scores need.
 
-    It starts from the centres ``start``; None searches for the best clustering.
+    k-means starts from the centres ``start``; None searches for the best clustering.
     """
 
     records: Records
@@ -65,7 +65,7 @@ class KMeansTruth:
         """Return the truth with this number of centres, improved if ``centers`` are better.
 
         The better truth is the result of k-means from ``centers``, which is never worse than
-        ``centers``. So the ratio of their error to its error is 1 or more.
+        ``centers``. So the error of ``centers`` divided by the truth's error is 1 or more.
         """
         if len(centers) != self.clusters:
             return self.at(len(centers)).beyond(centers)
@@ -104,7 +104,7 @@ class KMeansTruth:
             return ""
         said = f"so K of the true run is {found}."
         if self.errors[1] > self._rounding:  # the search looked at a sample
-            return f"Further centres would be equal to others, {said}"
+            return f"Further centres would be equal to other centres, {said}"
         points = counted(found, "distinct point")
         return f"There {'is' if found == 1 else 'are'} only {points}, {said}"
 
@@ -128,7 +128,7 @@ class KMeansTruth:
 
     def nicv(self, centers: Centers) -> float:
         """WCSS per record on data scaled to [0, 1]^d (Su et al. 2016; Hu et al., eq. 17)."""
-        # The side of the scaled box is 2, so squares are four times those of the unit cube.
+        # The side of the scaled box is 2, so squares are four times the squares in the unit cube.
         scaled = self.records.wcss(self.space, self.space.scale(centers))
         return scaled / 4 / self.records.n
 
@@ -157,7 +157,7 @@ class KMeansTruth:
         return {name: float(SCORES[name].compute(one)) for name in names}
 
     def ratio_to(self, truth: KMeansTruth, centers: Centers) -> float:
-        """NICV of centres divided by that of a truth; an error from rounding alone is set to 0."""
+        """NICV of centres divided by a truth's NICV; an error from rounding alone is set to 0."""
         error = truth.nicv(centers) if self.nicv(centers) > self._rounding else 0.0
         return ratio(error, truth.errors[1] if self.errors[1] > self._rounding else 0.0)
 
@@ -166,7 +166,7 @@ class KMeansTruth:
         return self.records.domain.ndim * _ROUNDING**2
 
     def against_silenced(self, run: KMeansRun, noise: NoiseSource) -> float:
-        """F-measure of a run and the same method without noise (Zhang, Liu, Wang 2018)."""
+        """F-measure between a run and the same method without noise (Zhang, Liu, Wang 2018)."""
         silent = run_kmeans(self.records, run.config, Silenced(noise))
         one, other = Evaluation(self, silent), Evaluation(self, run)
         table = self.records.crossed(self.space, one, other)
@@ -175,7 +175,7 @@ class KMeansTruth:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A private run and a true run that is not worse; scores share its cached parts."""
+    """A private run and a true run that is not worse; scores share cached parts."""
 
     truth: KMeansTruth
     run: KMeansRun
@@ -207,7 +207,7 @@ class Evaluation:
 
     @property
     def space_ratio(self) -> float:
-        """WCSS divided by that of the best k-means, on the records as the method projects them."""
+        """WCSS divided by the best k-means' WCSS, on the records as the method projects them."""
         truth = self.truth.in_ball if self.run.config.geometry == "l1" else self.truth
         return truth.ratio_to(truth.beyond(self.centers), self.centers)
 
@@ -229,7 +229,7 @@ class Evaluation:
 #: Largest rounding error of centres of equal records, as a share of the domain's sides.
 _ROUNDING = 16 * float(np.finfo(float).eps)
 
-#: Relative difference below which errors count as equal.
+#: Relative difference below which errors are treated as equal.
 _CLOSE = 1e-9
 
 

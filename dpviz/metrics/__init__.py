@@ -1,1 +1,1 @@
-"""Scores that compare private and true results; they are not private: for the owner only."""
+"""Scores that compare private and true results: not private, so only for the owner."""

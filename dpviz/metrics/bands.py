@@ -40,14 +40,14 @@ def band(values: ArrayLike) -> Band:
 
 
 def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> list[float]:
-    """Quantiles of values (R,); values may be infinite. If one value is NaN, all are NaN.
+    """Quantiles of values (R,); values may be infinite. If one value is NaN, all quantiles are NaN.
 
     Notes
     -----
-    The draw of rank r among n draws is the quantile r / (n + 1). For any distribution without
-    ties, on average (s - r) / (n + 1) of all further draws are between the ranks r < s. So the band
-    from 5% to 95% covers nine of ten draws if n >= 19. NumPy's default rule covers 86% with 50
-    draws. See Hyndman, Fan 1996, type 6.
+    The draw of rank r among n draws is the quantile r / (n + 1). For any distribution without ties,
+    on average (s - r) / (n + 1) of all further draws are between the ranks r < s. So the band from
+    5% to 95% covers nine of ten draws if n >= 19. With 50 draws, NumPy's default rule covers only
+    86% of further draws. See Hyndman, Fan 1996, type 6.
     """
     if np.isnan(values).any():
         return [math.nan] * len(shares)
@@ -60,7 +60,7 @@ def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> list[floa
 
 
 def band_words(draws: int) -> str:
-    """Words for the range of a band: "5% to 95% of draws", or "all 10 draws" if they are few."""
+    """Words for the range of a band: "5% to 95% of draws", or "all 10 draws" if draws are few."""
     if draws >= ENOUGH:
         return "5% to 95% of draws"
     return "the one draw" if draws == 1 else f"all {draws} draws"

@@ -77,7 +77,7 @@ class Placement:
 
 
 def placement(true: NDArray[np.float64], private: NDArray[np.float64]) -> Placement:
-    """Compare the positions of private centres (K', d) with those of true centres (K, d).
+    """Compare the positions of private centres (K', d) and of true centres (K, d).
 
     All coordinates have the same units; K and K' are at least 1.
     """

@@ -51,15 +51,14 @@ def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     """Dissimilarity of significant grids and clusters, DSG_C.
 
     Clusters are matched one to one with the smallest total cost. The cost of a pair is max(|Ci
-    minus Cj|, |Cj minus Ci|) cells. The side with more clusters has unmatched clusters; the cost of
-    each is its size. In label grids, 0 means not significant. The score is the total cost divided
-    by the number of truly significant cells; 0 if both label grids agree.
+    minus Cj|, |Cj minus Ci|) cells. The grid with more clusters has unmatched clusters; the cost of
+    each unmatched cluster is its size. In label grids, 0 means not significant. The score is the
+    total cost divided by the number of truly significant cells; 0 if both label grids agree.
 
     Notes
     -----
     Chen, Yu, Chirkova, section 6.1. The paper assumes that there are at most as many private
-    clusters as true clusters, so only true clusters can be unmatched. Here either side may be
-    larger.
+    clusters as true clusters, so only true clusters can be unmatched. Here either may have more.
     """
     table = contingency(true, private)
     sizes_true, sizes_private = table.sum(axis=1)[1:], table.sum(axis=0)[1:]
@@ -117,7 +116,7 @@ def f_measure(table: NDArray[np.int64]) -> float:
 
     Notes
     -----
-    Hu, Yang, Bai, equations 13 to 16 with beta = 1: each true class is matched with the cluster
+    Hu, Yang, Bai, equations 13 to 16 with beta = 1. Each true class is matched with the cluster
     with the highest 2 n_ij / (n_i + n_j), and classes are weighted by size. Several classes may be
     matched with the same cluster, so this score is less strict than DSG_C.
     """
@@ -132,8 +131,8 @@ def adjusted_rand(table: NDArray[np.int64]) -> float:
 
     Notes
     -----
-    Hubert, Arabie 1985: with J the number of pairs of points that both labelings join, J minus its
-    expected value by chance, divided by the largest possible value of this difference.
+    Hubert, Arabie 1985. Let J be the number of pairs of points that both labelings join. The score
+    is J minus its expected value by chance, divided by this difference's largest value.
     """
     joined, n = _pairs(table), int(table.sum())
     true, private, pairs = _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0)), n * (n - 1) // 2
@@ -177,16 +176,16 @@ _TAIL = 40.0
 def _expected_mutual_information(rows: NDArray[np.float64], columns: NDArray[np.float64]) -> float:
     """Expected mutual information of random labelings with these class sizes, each above 0.
 
-    Its error is below 1e-8 for 2^53 points, and much smaller for fewer points.
+    The error is below 1e-8 for 2^53 points, and much smaller for fewer points.
 
     Notes
     -----
     Vinh, Epps, Bailey 2010. Let M be the size of the overlap of classes with a and b points, which
     is hypergeometric. Then E[M/n log(n M/(a b))] = a b/n^2 E[log(n (1 + X)/(a b))], where X is
-    hypergeometric with n - 1, a - 1, b - 1. X is a sum of independent Bernoulli variables
-    (Vatutin, Mikhailov 1982). So Bernstein's inequality bounds its tails. Its characteristic
-    function at angle t is below exp(-sd^2 (1 - cos t)), so the sum may use only values that are a
-    quarter of a standard deviation apart.
+    hypergeometric with n - 1, a - 1, b - 1. X is a sum of independent Bernoulli variables (Vatutin,
+    Mikhailov 1982). So Bernstein's inequality bounds the tails of X. The characteristic function of
+    X at angle t is below exp(-sd^2 (1 - cos t)), so the sum may use only values that are a quarter
+    of a standard deviation apart.
     """
     n = rows.sum()
     a_sizes, a_times = np.unique(rows, return_counts=True)

@@ -1,6 +1,6 @@
 """Choice of the budget share of the first release of all counts, from the coarsest release.
 
-This is post-processing of a release, so any other choice would be just as private.
+This is post-processing of a release, so any other choice would be equally private.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ SHARES = (0.4, 0.5, 0.65, 0.8)
 #: shares of at least LARGE are tried, because the number of zeros is too noisy with any share.
 SMALL_BUDGET, LARGE = 64.0, 0.65
 
-#: If cells * epsilon^2 is below this, no count is low, so all counts get the whole budget: with the
-#: rest of the budget, finer counts are more useful than the number of zeros.
+#: If cells * epsilon^2 is below this limit, no count is low, so all counts get the whole budget:
+#: with the remaining budget, finer counts are more useful than the number of zeros.
 TINY_BUDGET = 4.0
 
-#: Number of steps that estimate the law of the counts.
+#: Number of steps that estimate the distribution of the counts.
 STEPS = 60
 
 
@@ -38,10 +38,10 @@ class Choice(NamedTuple):
 def choose_share(noisy: NDArray[np.float64], rate: float, density: float) -> Choice:
     """Choose the share for which the fewest cells cross the density threshold.
 
-    After the first release, low cells can't be distinguished from empty cells. They use the rest of
-    the budget for their number of zeros; other cells use it for a finer release. A small share
-    makes dense cells low. A large share adds noise to the number of zeros, and therefore to the
-    rank.
+    After the first release, low cells can't be distinguished from empty cells. Low cells use the
+    remaining budget for their number of zeros; other cells use this budget for a finer release. A
+    small share makes dense cells low. A large share adds noise to the number of zeros, and
+    therefore to the rank.
 
     ``noisy`` are counts released with the first of ``SHARES``, any shape. ``rate`` is epsilon of
     all releases per record, that is, 1 / scale of the noise with the whole budget.

@@ -1,7 +1,7 @@
 """Private choice of grid g and density p.
 
 Chen, Yu and Chirkova (section 8) do not say how users who don't know the data can find these
-parameters. Here g follows from a noisy number of records, and p from noisy counts that the
+parameters. Here g follows from a noisy number of records, and p follows from noisy counts that the
 technique publishes in any case:
 
 * **g**: more records, or a larger epsilon, allow a finer grid: ``8 (n epsilon)^(1/5)`` cells per
@@ -11,7 +11,7 @@ technique publishes in any case:
   :func:`worth_of_densities`.
 
 Proof: one record changes n by one, so Lap(1 / (share epsilon)) hides the record. All later steps
-run on the grid that follows from the noisy n, with the rest of epsilon (sequential, adaptive
+run on the grid that follows from the noisy n, with the remaining epsilon (sequential, adaptive
 composition). Everything else is computed from released noisy numbers (post-processing).
 """
 
@@ -67,8 +67,8 @@ def chosen_grid(records: float, epsilon: float, ndim: int, level: int) -> int:
     """Cells per axis for a noisy number of records.
 
     In two dimensions this is ``8 (n epsilon)^(1/5)``; in other dimensions the total number of cells
-    is the same. It is a multiple of 2**level, so that blocks are whole, with at least two blocks
-    per axis.
+    is the same. The number is a multiple of 2**level, so that blocks are whole, and each axis has
+    at least two blocks.
     """
     side = math.pow(_SIDE * math.pow(max(records * epsilon, 1.0), _GROWTH), 2 / ndim)
     block = 1 << level
@@ -84,13 +84,13 @@ def on_chosen_grid(run: Method) -> Method:
         there, left = source, config.epsilon
         if not source.fixed:
             share = RECORDS_SHARE * config.epsilon
-            # Rounded down, so that the sum of both parts is at most the budget.
+            # Round down, so that the sum of both parts is at most the budget.
             left = math.nextafter(config.epsilon - share, 0)
             if left < SMALLEST_EPSILON:
                 raise InputError(
                     f"epsilon = {config.epsilon:g} is too small for a private choice of g and p, "
-                    f"which takes {RECORDS_SHARE:.0%} of it: give a larger epsilon or choose g "
-                    "and p yourself."
+                    f"which takes {RECORDS_SHARE:.0%} of epsilon: give a larger epsilon or choose "
+                    "g and p yourself."
                 )
             records = accountant.laplace(STEP, float(source.n), sensitivity=1, epsilon=share)
             side = chosen_grid(float(records), config.epsilon, len(source.shape), config.level)
@@ -103,7 +103,7 @@ def on_chosen_grid(run: Method) -> Method:
 
 
 def decision(config: Config, fixed: bool) -> str:
-    """Explain in one or two sentences how g and p of a run were chosen, and the cost of this."""
+    """Explain in one or two sentences how g and p of a run were chosen, and the cost."""
     density = (
         f"p = {config.density:g} was chosen from noisy counts that the technique needs in any "
         "case, at no extra cost."
@@ -171,9 +171,9 @@ def worth_of_densities(
 
     Only records that are in clusters of both results are used. ``F`` is the F-measure between the
     clusters of both results: it is high if the same clusters would be found again. ``share`` is the
-    share of these records among all records: noise should not be most of the data. ``different`` is
-    the probability that two of these records are in different clusters (Gini's index): one cluster
-    with all records is stable, but useless.
+    share of these records among all records: noise should not be a large part of the data.
+    ``different`` is the probability that two of these records are in different clusters (Gini's
+    index): one cluster with all records is stable, but useless.
     """
     weights = np.maximum(blocks, 0) * (_WHOLE / max(float(blocks.sum()), 1.0))
     found = (_labels(each, ranks) for each in (blocks, *again))
@@ -185,7 +185,6 @@ def worth_of_densities(
 
 
 def _labels(blocks: Floats, ranks: Sequence[int]) -> Iterator[NDArray[np.int32]]:
-    """Return, for each rank r, the labels grid of the r densest blocks."""
     ordered = np.sort(blocks, axis=None)
     for rank in ranks:
         value = max(float(ordered[-min(max(rank, 1), blocks.size)]), ZERO)

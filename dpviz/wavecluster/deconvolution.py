@@ -1,4 +1,4 @@
-"""Inference from noisy counts: likelihoods, and the law of the true counts.
+"""Inference from noisy counts: likelihoods, and the distribution of the true counts.
 
 This is post-processing: nothing here reads data.
 """
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
 
-#: Each bin of counts ends at this multiple of its beginning, or one above its beginning.
+#: Each bin of counts ends at this multiple of its beginning, or at its beginning plus 1.
 RATIO = 1.22
 
 #: Largest number of parts of a bin, for sampling a count inside a bin.

@@ -6,13 +6,13 @@ If a cluster C is not kept, its stage is the first of these stages that applies:
 
 ``grid``
     C has one or two cells, so that one cell decides its fate, and C was not joined. The stage is
-    also ``grid`` if C is broken, shrunk or lost, and is several clusters without noise on a grid
-    that is twice as fine (at least two of these clusters have a quarter of its records each).
+    also ``grid`` if C is broken, shrunk or lost, and is several clusters on a grid that is twice as
+    fine, without noise (at least two of these have a quarter of C's records each).
 ``components``
-    One cell of C, or one cell that touches C, bridges clusters or cuts C. If only this cell is from
-    the private run, the other cells are true, and C is not kept. If only this cell is from the true
-    run, the other cells are private, and C is kept. (This stage is before the next three stages,
-    which are about many cells; ``cell_stage`` is that of the three stages which moved this cell.)
+    One cell of C, or one cell that touches C, bridges clusters or cuts C. If only this cell is
+    private and all other cells are true, C is not kept. If only this cell is true and all other
+    cells are private, C is kept. (This stage is before the next three stages, which are about many
+    cells; ``cell_stage`` is the one of these three stages that moved this cell.)
 ``counts``
     C is not kept with the true threshold, even if each cell of the subband has only the noise of
     its own counts.
@@ -21,7 +21,7 @@ If a cluster C is not kept, its stage is the first of these stages that applies:
 ``threshold``
     With all noise in the cells and the true threshold, C is kept: the private threshold broke C.
 
-So private stages replace true stages one after the other. To find what would have kept C,
+So private stages replace true stages one after the other. To find changes that would have kept C,
 thresholding and components also run with exchanged parts, see ``RUNS``. All this reads the true
 data: it is for exploration, never for a release.
 """
@@ -87,10 +87,11 @@ class Outcome:
     fate, overlap
         Fate as in :mod:`dpviz.wavecluster.fates`; intersection over union with the match, in cells.
     match, match_cells
-        Label of the cluster with the most of its cells, 0 if no cell is significant; number of
-        cells of that cluster.
+        Label of the cluster that contains most of the true cluster's cells (0 if none is
+        significant), and number of cells of the match.
     left, pieces
-        Number of its cells that are still significant; number of clusters with these cells.
+        Number of this cluster's cells that are still significant; number of clusters with these
+        cells.
     joined
         Labels of other true clusters with at least half as many cells in the match.
     """
@@ -116,8 +117,8 @@ class Diagnosis:
         Outcome in the private run; outcome in each of ``RUNS``.
     stage, at_stage
         First stage at which the true and the private run differ; None if the cluster is kept.
-        Outcome if the stages up to this stage are private and later stages true: for ``counts`` and
-        ``subband``, with the noisy cells and the true threshold; otherwise ``outcome``.
+        Outcome if the stages up to this stage are private and later stages are true: for ``counts``
+        and ``subband``, with the noisy cells and the true threshold; otherwise ``outcome``.
     finer_parts
         Number of clusters that C is on a grid twice as fine, without noise; None if there is no
         finer grid.
@@ -182,8 +183,8 @@ class Diagnostics:
         for name, stages in (("private", self.private), ("doubled", self.doubled)):
             if stages.counts.shape != shape or stages.level != self.true.level:
                 raise InputError(
-                    f"{name} run has {stages.counts.shape} cells at level {stages.level}, the true "
-                    f"run {shape} at level {self.true.level}: give runs on the same grid."
+                    f"{name} run has {stages.counts.shape} cells at level {stages.level}, but the "
+                    f"true run has {shape} at level {self.true.level}: give runs on the same grid."
                 )
         if self.finer and self.finer.source.shape != tuple(2 * side for side in shape):
             raise InputError(
@@ -220,7 +221,7 @@ class Diagnostics:
         return retained(self.true.labels, self.private.labels)
 
     def diagnose(self, cluster: int) -> Diagnosis:
-        """Diagnose the true cluster with this label, from 1; InputError if it does not exist."""
+        """Diagnose the true cluster with this label, from 1; an unknown label raises InputError."""
         if not 1 <= cluster <= self.true.n_clusters:
             raise InputError(
                 f"cluster = {cluster} does not exist: the true run has "
@@ -298,7 +299,7 @@ class Diagnostics:
         for phase in product(range(step), repeat=noise.ndim):
             weight = np.prod([row[at] for row, at in zip(weights, phase, strict=True)])
             band += weight * noise[tuple(slice(at, None, step) for at in phase)]
-        # Rounded like the transform, so that equal coefficients stay equal.
+        # Round as the transform does, so that equal coefficients stay equal.
         rounded: Floats = np.round(band, 9)
         return rounded
 
@@ -310,7 +311,7 @@ class Diagnostics:
         return "threshold"
 
     def _deciding_cell(self, cluster: int, near: NDArray[np.bool_]) -> tuple[int, ...] | None:
-        """Return the cell that bridges or cuts; of several, that with the largest effect."""
+        """Return the cell with the largest effect of all cells that bridge or cut."""
         true, private = self.true.significant, self.private.significant
         best, cell = 0.0, None
         for place in np.argwhere((private != true) & near):
@@ -409,10 +410,10 @@ def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
         text += f"{runs[0].upper()}{runs[1:]} would have kept it"
         text += f", but not {_listed(others, 'or')}." if others else "."
     else:
-        text += f"None of these would have kept it: {_listed(others)}."
+        text += f"None of these changes would have kept it: {_listed(others)}."
     if draws:
         times = [f"{RUNS[name]} in {draws.of(name, number)}" for name in names]
-        text += f" Of {draws.draws} draws, the method itself keeps it in "
+        text += f" Of {draws.draws} draws, the method itself keeps the cluster in "
         text += f"{draws.of('private', number)}, {_listed(times)}."
     return text
 
@@ -446,16 +447,16 @@ def _where(diagnosis: Diagnosis) -> str:
         return f" by one cell: {_MOVED[diagnosis.cell_stage]}"
     if diagnosis.stage == "threshold":
         d, private = _number(diagnosis.threshold), _number(diagnosis.private_threshold)
-        return f" at the threshold: the private one is {private}, the true one {d}"
+        return f" at the threshold: the private threshold is {private}, the true threshold is {d}"
     noise = "the noise in the counts"
     if diagnosis.stage == "subband":
-        noise = "noise that the wavelet carried in from other cells"
+        noise = "noise from other cells, which the wavelet spread,"
     cause = f" through {noise}: with the true threshold"
     if diagnosis.at_stage.fate != diagnosis.outcome.fate:
         happened = _happened(diagnosis.at_stage, diagnosis.cells)
         cause = f"; already {noise} broke it: with the true threshold it {happened},"
     return (
-        f"{cause} {diagnosis.missed} of its {cells} were lost and {diagnosis.invented} beside it "
+        f"{cause} {diagnosis.missed} of its {cells} were lost, and {diagnosis.invented} beside it "
         f"were added (noise of {_number(diagnosis.noise)} per cell; the cluster is "
         f"{_number(diagnosis.separation)} above its surroundings)"
     )
@@ -463,8 +464,8 @@ def _where(diagnosis: Diagnosis) -> str:
 
 _MOVED: dict[Stage | None, str] = {
     "counts": "the noise in its counts moved it across the threshold",
-    "subband": "noise that the wavelet carried in moved it across the threshold",
-    "threshold": "the private threshold judged it otherwise",
+    "subband": "noise from other cells, which the wavelet spread, moved it across the threshold",
+    "threshold": "the private threshold decided differently",
 }
 
 

@@ -118,13 +118,13 @@ class _PrivateEstimator(PrivateParameters, _WaveClusterEstimator):
 class PrivQT(_PrivateEstimator):
     """Noisy counts, plain pipeline (Chen, Yu, Chirkova 2015, Algorithm 2).
 
-    The parameters are those of :class:`WaveCluster`, and ``epsilon`` (whole budget), ``variant``
-    (``"sound"`` or ``"published"``), ``neighbours`` (``"add_remove"`` or ``"replace_one"``),
-    ``cap`` (largest number of points per person, with ``fit(X, units=...)``) and ``random_state``.
-    The attributes are those of :class:`WaveCluster`, and ``claim_``: whether the mechanism is
-    private with these parameters, and the reason (the default ``domain="data"`` is not private).
-    With ``choose="private"`` the technique chooses ``grid`` and ``density`` itself from noisy
-    numbers; ``decision_`` describes the choice, and ``run_.config`` has the chosen values.
+    The parameters are as in :class:`WaveCluster`; more parameters are ``epsilon`` (whole budget),
+    ``variant`` (``"sound"`` or ``"published"``), ``neighbours`` (``"add_remove"`` or
+    ``"replace_one"``), ``cap`` (largest number of points per person, with ``fit(X, units=...)``)
+    and ``random_state``. The attributes are as in :class:`WaveCluster`; ``claim_`` says whether the
+    mechanism is private with these parameters, and the reason (the default ``domain="data"`` is not
+    private). With ``choose="private"`` the technique chooses ``grid`` and ``density`` itself from
+    noisy numbers; ``decision_`` describes the choice, and ``run_.config`` has the chosen values.
     """
 
     _method = "privqt"
@@ -136,8 +136,8 @@ class PrivQT(_PrivateEstimator):
 class Baseline(_PrivateEstimator):
     """Synthetic points from a private synopsis (Chen, Yu, Chirkova 2015, Algorithm 1).
 
-    Parameters and attributes are those of :class:`PrivQT`, and ``synopsis``:
-    ``"adaptive_grid"``, ``"uniform_grid"``, ``"privelet"`` or ``"quadtree"``.
+    Parameters and attributes are as in :class:`PrivQT`; ``synopsis`` is ``"adaptive_grid"``,
+    ``"uniform_grid"``, ``"privelet"`` or ``"quadtree"``.
     """
 
     _method = "baseline"
@@ -149,8 +149,8 @@ class Baseline(_PrivateEstimator):
 class PrivTHR(_PrivateEstimator):
     """Noisy counts, refined threshold (Chen, Yu, Chirkova 2015, Algorithm 3).
 
-    Parameters and attributes are those of :class:`PrivQT`, and ``alpha``: the share of epsilon for
-    the counts (None for the paper's value, 0.9).
+    Parameters and attributes are as in :class:`PrivQT`; ``alpha`` is the share of epsilon for the
+    counts (None for the paper's value, 0.9).
     """
 
     _method = "privthr"
@@ -162,7 +162,7 @@ class PrivTHR(_PrivateEstimator):
 class PrivTHREM(PrivTHR):
     """Noisy counts, threshold by the exponential mechanism (the same paper, Algorithm 4).
 
-    Parameters and attributes are those of :class:`PrivTHR`; the paper's ``alpha`` is 0.7.
+    Parameters and attributes are as in :class:`PrivTHR`; the paper's ``alpha`` is 0.7.
     """
 
     _method = "privthrem"
@@ -172,8 +172,8 @@ class PrivTHREM(PrivTHR):
 class TwoStage(_PrivateEstimator):
     """Nested releases of block counts, and significant cells estimated from them (our method).
 
-    Parameters and attributes are those of :class:`PrivQT`. ``counts_`` and ``average_subband_`` are
-    means given the releases. If nothing differs from the noise, ``n_clusters_`` is 0.
+    Parameters and attributes are as in :class:`PrivQT`. ``counts_`` and ``average_subband_`` are
+    conditional means given the releases. If nothing differs from the noise, ``n_clusters_`` is 0.
     """
 
     _method = "twostage"

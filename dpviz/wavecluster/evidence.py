@@ -15,14 +15,14 @@ from scipy import ndimage, special
 from dpviz.base.arrays import Floats
 from dpviz.wavecluster.deconvolution import Released, noise_variance
 
-#: Result of the tests. "structure": more structure than evenly spread records. "even": records, but
-#: not more structure than evenly spread records. "unclear": the same, but the data are too few or
-#: too noisy to show structure. "noise": nothing except noise.
+#: Result of the tests. "structure": more structure than evenly spread records have. "even":
+#: records, but not more structure than evenly spread records have. "unclear": like "even", but
+#: there are too few records, or too much noise, to show structure. "noise": nothing except noise.
 Evidence = Literal["structure", "even", "unclear", "noise"]
 
-#: Level of both tests together. The laws are fitted to few draws and have too light tails. In
-#: measurements with this level, the probability of "structure" with evenly spread records, and of
-#: a result other than "noise" without records, was at most 0.01.
+#: Level of both tests together. The distributions are fitted to few draws and have too light tails.
+#: In measurements with this level, at most 1% of draws of evenly spread records gave "structure",
+#: and at most 1% of draws without records gave a result other than "noise".
 FALSE_ALARM = 0.004
 
 #: Widths, in cells, of the windows whose sums the test for structure uses. Many small clusters are
@@ -30,7 +30,7 @@ FALSE_ALARM = 0.004
 #: sums.
 WIDTHS = (1, 3, 7, 15)
 
-#: Number of simulated draws of evenly spread records, to which a law is fitted.
+#: Number of simulated draws of evenly spread records, to which a distribution is fitted.
 DRAWS = 60
 
 #: Largest number of cells that are simulated together, in several draws.
@@ -44,8 +44,8 @@ ENOUGH = 50.0
 #: chance. Evenly spread records that are a little uneven by accident have a larger chance.
 PLAIN = 1e-4
 
-#: The law of a count is summed over _DEVIATIONS standard deviations. From the mean _LARGE on, it is
-#: approximated by a normal law with _POINTS points.
+#: The distribution of a count is summed over _DEVIATIONS standard deviations. From the mean _LARGE
+#: on, the distribution is approximated by a normal distribution with _POINTS points.
 _DEVIATIONS, _LARGE, _POINTS = 12.0, 1e6, 20_001
 
 
@@ -53,7 +53,7 @@ def evidence(released: Released, generator: np.random.Generator) -> Evidence:
     """Test the releases; the generator simulates counts with which the rough counts are compared.
 
     Evenly spread records are independent, and each record is in any cell with the same probability.
-    So groups of records, for example with equal values, are structure.
+    So groups of records, for example with equal values, are a structure.
     """
     none = _chance_if_none(released) >= FALSE_ALARM / 2
     if released.rough.size == 1:
@@ -85,7 +85,6 @@ def coherence(deviations: Floats, width: int) -> Floats:
 
 
 def _chance_if_even(released: Released, generator: np.random.Generator) -> float:
-    """Chance that evenly spread records show at least this much structure in any of the tests."""
     rough, rate = released.rough, released.rough_rate
     room = np.ones(rough.shape) if released.room is None else released.room
     share = room / room.sum()
@@ -113,7 +112,7 @@ def _chance_if_even(released: Released, generator: np.random.Generator) -> float
 
 
 def _chance_beyond(seen: float, drawn: Floats) -> float:
-    """Chance of at least the value ``seen``, from the gamma law with the moments of the draws."""
+    """Chance of at least ``seen``, from the gamma distribution with the moments of the draws."""
     mean, variance = float(drawn.mean()), float(drawn.var(ddof=1))
     if variance <= 1e-9 * mean**2:
         return 1.0

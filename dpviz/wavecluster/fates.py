@@ -6,9 +6,10 @@ smaller private cluster). P determines the fate of C:
 * If P has more than half of C's cells, C is *joined* (the headline says merged) if another true
   cluster has at least half as many cells in P as C has. Otherwise C is *kept* (found) if P and C
   overlap by more than half (intersection over union, in cells). Otherwise C is *shrunk* if P is
-  smaller than C, else *grown*.
+  smaller than C, and *grown* if not.
 * If no private cluster has more than half of C's cells, C is *broken* (split) if more than half of
-  its cells are still significant, *shrunk* if some cells are, and *lost* if no cell is.
+  its cells are still significant, *shrunk* if some cells are still significant, and *lost* if no
+  cell is.
 
 The rule is "more than half", not "half or more". So a cluster that is cut into two equal halves, or
 two equal clusters that are joined, do not count as kept.
@@ -19,9 +20,9 @@ A private cluster that does not have more than half of any true cluster is
 * a *splinter* if it is not invented, and for each true cluster that it touches, another private
   cluster has more than half of that true cluster.
 
-All other such clusters are remains of broken or shrunk clusters. Labels of clusters do not matter.
-If all true clusters are kept, and no private cluster is invented or a splinter, both results have
-the same number of clusters.
+All other clusters of this kind are remains of broken or shrunk clusters. Labels of clusters do not
+matter. If all true clusters are kept, and no private cluster is invented or a splinter, both
+results have the same number of clusters.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ predict the last tenth. Do this once with the true run and once with a private r
 
 Two things differ from the paper. First, the paper learns only from the significant cells, so its
 classifiers put every held-out point into a cluster. Here insignificant cells are also learned and
-predicted, as class 0, so that lost and added cells change the scores; these scores are higher.
-Second, the paper holds out one tenth of the points. Here each tenth is held out in turn, and the
-scores are averaged.
+predicted, as class 0, so that lost and added cells change the scores; these scores are higher than
+in the paper. Second, the paper holds out one tenth of the points. Here each tenth is held out in
+turn, and the scores are averaged.
 
 The paper learns a C4.5 decision tree from the cell centres. A tree on the centres of a full grid
 splits between neighbouring cells. A fully grown tree gives every cell its own label, so it predicts
@@ -55,7 +55,7 @@ class Folds:
         shape = self.source.shape
         points, size = self.source.points, int(np.prod(shape))
         flat = np.zeros(self.n_folds * size, dtype=np.int64)
-        # In blocks, because three more numbers per point would take more memory than the points.
+        # Work in blocks: three more numbers per point would take more memory than the points.
         for start in range(0, len(points), _ROWS):
             cells = flat_cells(points[start : start + _ROWS], self.source.domain, shape)
             cells += size * self.fold_of[start : start + _ROWS].astype(np.intp)

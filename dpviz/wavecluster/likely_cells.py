@@ -18,12 +18,12 @@ from dpviz.base.compiled import compiled
 #: clusters.
 LIKELY = 0.6
 
-#: A weak cell has a chance below WEAK. It must not join two large clusters. A large cluster has at
-#: least the share LARGE of all reported cells, and at least FEW cells.
+#: A weak cell has a chance below WEAK. A weak cell must not join two large clusters. A large
+#: cluster has at least the share LARGE of all reported cells, and at least FEW cells.
 WEAK, LARGE, FEW = 0.85, 0.2, 5
 
-#: If doubt is above MUCH, a weak cell must not join two clusters of at least FEW cells if it is on
-#: a saddle: the mean chance around it is below SADDLE times the lower mean of both clusters.
+#: If doubt is above MUCH, a weak cell on a saddle must not join two clusters of at least FEW cells.
+#: On a saddle, the mean chance nearby is below SADDLE times the lower mean of both clusters.
 MUCH, SADDLE = 0.3, 0.85
 
 #: Smallest mean chance of the reported cells at which enough of these cells are correct.
@@ -34,7 +34,7 @@ RIGHT = 0.4
 #: gap.
 WIDE = 4
 
-#: Weight of a cell's surroundings in its rank if doubt is 1, its largest value.
+#: Weight of a cell's surroundings in its rank if doubt has its largest value, 1.
 SURROUNDINGS = 0.6
 
 _ROUNDING = 1e-12
@@ -48,15 +48,17 @@ def likely_cells(
     If all chances are near 0 or 1, the likely cells are reported. Doubt is the expected number of
     wrong cells if all cells with a chance above one half were reported, divided by the expected
     number of significant cells. With more doubt, the number of reported cells is closer to the
-    expected number, and a cell's surroundings have more weight in its rank. The reason: if noise
-    hides nearly all cells, few cells are likely, and leaving out most other cells costs more than
-    reporting some wrong cells. But if too few reported cells were correct, reporting no cell would
-    cost less. So the final number is the geometric mean of two numbers: this number, and the
-    largest number, up to this number, at which enough cells are correct on average.
+    expected number, and a cell's surroundings have more weight in its rank. The reason is that few
+    cells are likely if noise hides nearly all cells. Then leaving out most other cells costs more
+    than reporting some wrong cells. But if too few reported cells were correct, reporting no cell
+    would cost less. So the final number is the geometric mean of the number above and a second
+    number. The second number is the largest number, up to the first, at which enough cells are
+    correct on average.
 
     If noise hides single cells but not wide clusters, a coarse estimate of the coefficients ranks
-    cells better. ``trust``, from 0 to 1, is its weight in the rank. With a trust above one half,
-    only the expected number is used, because the number of likely cells has no meaning then.
+    cells better. ``trust``, from 0 to 1, is the weight of this estimate in the rank. With a trust
+    above one half, only the expected number is used, because the number of likely cells has no
+    meaning then.
 
     A missing or false cell costs one cell in DSG_C. A wrong join costs a whole cluster in every
     score, and one of several doubtful cells is enough for a wrong join. A wrong gap costs the same,
@@ -143,14 +145,14 @@ def grown(
     Parameters
     ----------
     order, weak
-        Places of the cells in the order in which they are added, not at the edge of the grid; mask
-        of the weak cells.
+        Positions of the cells in the order in which they are added, not at the edge of the grid;
+        mask of the weak cells.
     near, large
-        Index differences between a place and the places that touch it; smallest number of cells of
-        a large cluster.
+        Index differences between a position and the positions that touch it; smallest number of
+        cells of a large cluster.
     heights, saddle
-        Height of each place. A cell is on a saddle between two clusters if its height is below this
-        share of the lower mean height of both; with 0, no cell is on a saddle.
+        Height of each position. A cell is on a saddle between two clusters if its height is below
+        this share of the lower mean height of both clusters; with 0, no cell is on a saddle.
     """
     parent = np.full(weak.size, -1)
     size, sums = np.zeros(weak.size, np.int64), np.zeros(weak.size)

@@ -29,10 +29,10 @@ class Config:
     """Public parameters of one run. The seed is not public, because it can remove the noise.
 
     ``PARAMETERS`` describes the parameters. ``method`` is a name in
-    :data:`dpviz.wavecluster.methods.METHODS`; ``neighbours`` is relation and privacy unit. If
-    ``alpha`` is None, the method's default is used. If ``choose`` is ``"private"``, the technique
-    chooses g and p, and ignores ``grid`` and ``density``. Raises InputError, which names the
-    parameter and its value, and says how to fix it.
+    :data:`dpviz.wavecluster.methods.METHODS`; ``neighbours`` is the relation and the privacy unit.
+    If ``alpha`` is None, the method's default is used. If ``choose`` is ``"private"``, the
+    technique chooses g and p, and ignores ``grid`` and ``density``. Raises InputError, which names
+    the parameter and its value, and says how to fix it.
     """
 
     method: str = "privthr"
@@ -60,8 +60,8 @@ class Config:
         check_option("choose", self.choose, CHOOSE.options)
         if self.choose == PRIVATE and self.method not in CHOOSERS:
             raise InputError(
-                f"choose = {PRIVATE}: {self.method} can't choose g and p; set them, or take one of "
-                f"{', '.join(CHOOSERS)}."
+                f"choose = {PRIVATE}: {self.method} can't choose g and p; set g and p yourself, or "
+                f"choose one of {', '.join(CHOOSERS)}."
             )
 
     @property
@@ -89,7 +89,7 @@ PARAMETERS = (
         name="alpha",
         label="Counts' share α",
         sign="α",
-        help="Part of ε spent on the counts; the rest pays for the threshold.",
+        help="Part of ε spent on the counts; the rest is spent on the threshold.",
         default=0.5,
         low=0.05,
         high=0.95,
@@ -100,7 +100,7 @@ PARAMETERS = (
         metavar="A",
         usage="share of epsilon for the counts",
         report="share of ε for the counts (alpha)",
-        meaning="Share of epsilon that went to the counts.",
+        meaning="Share of epsilon that was spent on the counts.",
         limits=(0, 1),
         searched=(0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
     ),
@@ -196,7 +196,7 @@ PARAMETERS = (
 
 
 def takes(method: str, *special: str) -> tuple[Parameter, ...]:
-    """Parameters on a method's card: first the ``special`` ones, then those of every technique."""
+    """Parameters on a method's card: its ``special`` parameters, then the common parameters."""
     known = {one.name: one for one in PARAMETERS}
     known["alpha"] = replace(known["alpha"], default=DEFAULT_ALPHA.get(method))
     choose = (CHOOSE.name,) if method in CHOOSERS else ()

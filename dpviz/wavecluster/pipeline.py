@@ -54,7 +54,7 @@ class Source:
     """A data set with one domain and grid, in the form that the methods read; not private.
 
     The counts need one pass over the points. Later changes of sliders (epsilon, alpha, p, the
-    wavelet, the seed) need no other pass.
+    wavelet, the seed) don't need another pass.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ class Source:
         Number of points outside the domain; number of rows that the pass over stored records left
         out.
     gather
-        Function that returns the points that take part. It is called once, by the few methods that
-        need more than the counts.
+        Function that returns the points that take part. The function is called once, by the few
+        methods that need more than the counts.
     locate
         Function that returns the positions of the points, if this is possible without ``gather``.
     classes
@@ -99,7 +99,7 @@ class Source:
     ) -> Source:
         """Count a data set on a grid. Data given as counts have their own grid and box.
 
-        The default domain is the declared domain of the data set, or else the range of its points
+        The default domain is the declared domain of the data set, otherwise the range of its points
         (not private). ``empty`` allows a domain without points; a release needs this, because it
         must not reveal whether the domain has points. Raises InputError if grid, domain and data
         are not compatible.
@@ -234,8 +234,8 @@ class Source:
     def lattice(self) -> tuple[int, ...] | None:
         """Cells per axis of the lattice to which records are rounded; None if no lattice fits.
 
-        The lattice depends only on the grid. If it depended on the number of records, one more
-        record could change the rounding of all others.
+        The lattice depends only on the grid. If the lattice depended on the number of records, one
+        more record could change the rounding of all other records.
         """
         factor = int(LATTICE_CELLS ** (1 / len(self.shape)) + 1e-9) // max(self.shape)
         return tuple(side * factor for side in self.shape) if factor else None
@@ -276,8 +276,8 @@ _EVEN = (
 )
 _UNCLEAR = (
     "Read the clusters with care: the released counts show no more structure than evenly spread "
-    "records have. With this few records, or this much noise, a weak structure would not be "
-    "visible. More records, a larger ε or a coarser grid may show more."
+    "records have. There are too few records, or there is too much noise, to show a weak "
+    "structure. More records, a larger ε or a coarser grid may show more."
 )
 
 
@@ -320,7 +320,7 @@ class Stages:
 
     @cached_property
     def cluster_sizes(self) -> NDArray[np.int64]:
-        """Number of cells of each cluster, from the largest cluster."""
+        """Number of cells of each cluster, largest cluster first."""
         return np.bincount(self.labels.ravel(), minlength=self.n_clusters + 1)[1:]
 
     @property
@@ -343,7 +343,7 @@ class Stages:
 
     @property
     def about_counts(self) -> str:
-        """Note for users if private counts and coefficients are means given the releases."""
+        """Note for users if private counts and coefficients are estimated means."""
         if not self.threshold.sampled:
             return ""
         equal = " All cells of a block are equal, so the subbands of details are 0."

@@ -2,7 +2,7 @@
 
 A pool has two counts along each axis. In 2-D the sum over a pool has twice the noise of one count,
 and four times its records. The sum does not show which of the four counts have the records. So
-there is one grid of pools for each place where the first pool can begin, and results are averaged.
+there is a grid of pools for each position where the first pool can begin, and results are averaged.
 
 This is post-processing: nothing here reads data.
 """
@@ -18,16 +18,16 @@ from dpviz.base.arrays import Floats
 from dpviz.grid.counts import block_sums
 from dpviz.wavecluster.deconvolution import Released, noise_variance
 
-#: Largest number of axes for which pools begin at all 2^d places; with more axes, at two opposite
-#: places.
+#: Largest number of axes for which pools begin at all 2^d positions; with more axes, pools begin at
+#: two opposite positions.
 MOST_AXES = 4
 
-#: Smallest number of counts along the shortest axis; with fewer there are too few pools.
+#: Smallest number of counts along the shortest axis; with fewer counts there are too few pools.
 SHORTEST = 16
 
 
 def starts(shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """Places where pools begin, as the number of missing counts (0 or 1) on each axis.
+    """Positions at which pools begin, as the number of missing counts (0 or 1) on each axis.
 
     Empty if the grid is too small for pools.
     """
@@ -41,8 +41,8 @@ def pooled(released: Released, start: tuple[int, ...]) -> Released:
     """Releases of the sums over pools that begin at one of :func:`starts`.
 
     The noise of a sum has independent parts; it is approximated by two-sided geometric noise of the
-    same variance. Low counts are not allowed, because they are selected by their noise, so sums
-    over low and other counts would be too small.
+    same variance. Low counts are not allowed: counts are low partly because their noise is
+    negative, so sums with low counts would be too small.
     """
     sizes = _sums(np.ones(released.noisy.shape), start)
     variance = noise_variance(released.rough_rate)

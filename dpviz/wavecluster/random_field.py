@@ -4,7 +4,7 @@ This is an empirical Bayes random field. The probability of a cell's count is a 
 on the mean of its neighbours, times the likelihood of the cell's releases. Gibbs sampling gives
 joint samples of all counts, and learns the prior at the same time.
 
-This is post-processing: nothing here reads data, so any other estimate would be just as private.
+This is post-processing: nothing here reads data, so any other estimate would be equally private.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ MEMORY, PRIOR = 0.9, 2.0
 PARCEL = 8
 
 #: Penalty for small counts that the noise hides: power of 1 / (1 + their number). SPARSE is used to
-#: choose the most likely share of zeros, MILD to average over all shares. In the average, SPARSE
-#: would give too few filled cells, and a power of 0 too many.
+#: choose the most likely share of zeros, and MILD is used to average over all shares. In the
+#: average, SPARSE would give too few filled cells, and a power of 0 would give too many.
 SPARSE, MILD = 0.75, 0.5
 
 #: Shares of zeros to try: ZEROS evenly spaced shares until the share SCARCE of cells is filled;
@@ -59,11 +59,11 @@ SURROUNDINGS = 0.3
 def likely_counts(samples: Floats) -> Floats:
     """Samples (m, g, ...) without the records of the cells that are most likely empty.
 
-    The number of cells that keep their records is the mean number of filled cells in a sample. They
-    are the cells that are filled in the most samples, including their surroundings. The reason: the
-    places of small counts are uncertain, so each sample has them in other places, more scattered
-    than in the true counts. With a long filter, every coefficient near a small count would be
-    positive, and the rank would be too large.
+    The number of cells that keep their records is the mean number of filled cells in a sample.
+    These cells, with their surroundings, are filled in the most samples. The reason is that the
+    positions of small counts are uncertain. So each sample has small counts at other positions,
+    which are more scattered than in the true counts. With a long filter, every coefficient near a
+    small count would be positive, and the rank would be too large.
     """
     filled = (samples > 0).mean(axis=0)
     rank = with_surroundings(filled, SURROUNDINGS)
@@ -76,17 +76,18 @@ def likely_counts(samples: Floats) -> Floats:
 def field_samples(
     released: Released, density: float, generator: np.random.Generator, sweeps: int | None = None
 ) -> tuple[Floats, float]:
-    """Samples (m, g, ...) of the counts given the releases, and number of filled cells by the law.
+    """Samples (m, g, ...) of the counts given the releases, and expected number of filled cells.
 
-    The arguments are those of :func:`dpviz.wavecluster.significant.estimate`, and the number of
-    sweeps over all cells; default: :func:`sweeps_of`.
+    The arguments are as in :func:`dpviz.wavecluster.significant.estimate`. ``sweeps`` is the number
+    of sweeps over all cells (default: :func:`sweeps_of`).
     """
     shape, cells = released.noisy.shape, released.noisy.size
     noisy, rate, low = released.noisy.ravel(), released.rate.ravel(), released.low.ravel()
     if sweeps is None:
         sweeps = sweeps_of(cells)
     bins = Bins.up_to(max(float(noisy.max()), 1.0) + 2 / float(rate.min()))
-    # Cells with the same releases share a row; many do, because releases are whole numbers.
+    # Cells with the same releases share a row. Many releases are equal, because they are whole
+    # numbers.
     kinds, row, repeated = np.unique(
         np.stack([noisy, rate, low], axis=1), axis=0, return_inverse=True, return_counts=True
     )
@@ -115,14 +116,13 @@ def field_samples(
 
 
 def sweeps_of(cells: int) -> int:
-    """Number of sweeps over this number of cells."""
+    """Number of sweeps for a grid with this number of cells."""
     return int(np.clip(WORK // cells, FEWEST, SWEEPS))
 
 
 def _first_prior(
     chances: Floats, times: Floats, low: NDArray[np.bool_], released: Released, small: int
 ) -> tuple[Floats, float]:
-    """Return the prior with the likeliest share of zeros, and the mean number of filled cells."""
     weights = expectation_maximisation(
         chances, np.full(chances.shape[1], 1 / chances.shape[1]), times, 80
     )
@@ -141,7 +141,7 @@ def _first_prior(
 
 
 def zero_shares(cells: int) -> Floats:
-    """Shares of zeros to try for this number of cells; in a very wide domain, few are filled."""
+    """Shares of zeros to try for this number of cells; in a wide domain, few cells are filled."""
     number = max(math.floor(math.log(SCARCE * cells, FACTOR)), 0)
     filled = SCARCE * FACTOR ** -np.arange(1.0, number + 1)
     found: Floats = np.append(np.linspace(0, 1 - SCARCE, ZEROS), 1 - filled)
@@ -187,9 +187,9 @@ def neighbours(shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Floats]:
 def within(low: float, high: float, noisy: float, rate: float, pick: float) -> float:
     """Sample a count from low to below high, given the noisy count, with a uniform prior.
 
-    The probability of a count is that of the noise, which is two-sided geometric with this rate.
-    ``pick`` in [0, 1) is the place in the distribution, which is ordered from the noisy count
-    downwards, and then from the noisy count upwards.
+    The probability of a count is the probability of its noise, which is two-sided geometric with
+    this rate. ``pick`` in [0, 1) is the position in the distribution, which is ordered from the
+    noisy count downwards, and then from the noisy count upwards.
     """
     below = min(max(np.floor(noisy) - low + 1, 0.0), high - low)
     above = high - low - below
@@ -290,8 +290,8 @@ def gibbs(
             few -= 0 < bin_of[cell] < small
             for j in range(1, small):
                 weight[j] *= rare_of[few]
-            # Adding all weights in one chain is slow, since each addition waits for the last one.
-            # So parcels of a few bins are added in parallel; the search first goes over parcels.
+            # Adding all weights in one chain is slow, since each addition waits for the last. So
+            # parcels of a few bins are added in parallel and searched first.
             whole = 0.0
             for parcel in range(parcels.size):
                 added = 0.0

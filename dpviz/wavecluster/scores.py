@@ -58,8 +58,8 @@ _ALL = (
         ),
         target=0.9,
         plain="Overlap in cells",
-        help="The same overlap, weighted by cells: empty cells count as much as full ones, and "
-        "noise is a cluster.",
+        help="The same overlap, weighted by cells: empty cells count as much as full cells, "
+        "and noise is a cluster.",
         source=f"{_PAPER}, figure 7",
     ),
     Score(

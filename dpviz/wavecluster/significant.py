@@ -1,9 +1,9 @@
 """Significant cells from released counts: each cell's chance from single and from pooled counts.
 
 Samples of the true counts, given the noisy counts, show how likely each cell is to be significant.
-If noise hides single counts, pooled counts show more; both together show most.
+If noise hides single counts, pooled counts show more; both together show the most.
 
-This is post-processing: nothing here reads data, so any other estimate would be just as private.
+This is post-processing: nothing here reads data, so any other estimate would be equally private.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Chances:
     """Results from samples of the counts.
 
     ``chance`` is the probability of each cell of the subband to be significant. ``expected`` is the
-    expected number of significant cells, from the law of all counts. ``positive`` and ``threshold``
-    are medians over the samples: number of positive coefficients, and threshold.
+    expected number of significant cells, from the distribution of all counts. ``positive`` and
+    ``threshold`` are medians over the samples: number of positive coefficients, and threshold.
     """
 
     chance: Floats
@@ -65,7 +65,7 @@ class Chances:
 
     @property
     def doubt(self) -> float:
-        """Doubt about the cells; at least the log ratio of likely to expected cells, up to 1."""
+        """Doubt about the cells: the larger of the usual doubt and a log ratio of at most 1."""
         if not self.chance.any():
             return 0.0
         likely = max(int((self.chance >= LIKELY).sum()), 1)
@@ -122,8 +122,8 @@ def estimate(
         if wide is not None and HOLLOW < narrowness(single, wide) < BROAD:
             mask = likely_cells(wide.chance, wide.expected)
         else:
-            # Smoothed counts are only used for "structure": they would make one cluster of even
-            # records.
+            # Smoothed counts are only used for "structure": they would make one cluster of evenly
+            # spread records.
             coarse = smoothed(released)
             trust = coarse.trust(risk) if shown == "structure" else 0.0
             chance, expected = both(single, wide)
@@ -143,8 +143,8 @@ def chances(
 ) -> Chances:
     """Chances of the subband's cells from samples ``cells`` of the counts, shape (m, g, ...).
 
-    ``counts`` are the sampled counts: the same array, or sums over pools. ``filled`` is the number
-    of these counts that are not 0 by their law.
+    ``counts`` are the sampled counts: the same array, or sums over pools. ``filled`` is the
+    expected number of these counts that are not 0.
     """
     bands = transform(cells)
     flat = bands.reshape(len(bands), -1)
@@ -156,8 +156,9 @@ def chances(
     chance = significant.mean(axis=0).reshape(bands.shape[1:])
     expected = float(chance.sum())
     if bands.shape == cells.shape:
-        # Samples miss small counts, which are part of the law of all counts. This correction is
-        # only for Haar: with other wavelets, coefficients of empty cells are also positive.
+        # Samples miss small counts, which are part of the distribution of all counts. This
+        # correction is only for Haar: other wavelets make coefficients of empty cells positive,
+        # too.
         expected *= filled * len(counts) / max(float((counts > 0).sum()), 1.0)
     return Chances(
         chance=chance,
@@ -170,14 +171,14 @@ def chances(
 def pooled_chances(
     released: Released, density: float, generator: np.random.Generator, transform: Transform
 ) -> Chances | None:
-    """Chances from samples of pooled counts, averaged over all places where pools can begin.
+    """Chances from samples of pooled counts, averaged over all positions at which pools can begin.
 
     None if the grid is too small for pools.
     """
     shape, sweeps = released.noisy.shape, sweeps_of(released.noisy.size)
     found: list[Chances] = []
     for start in starts(shape):
-        # All grids of pools together take the time of the single counts.
+        # All grids of pools together take as much time as the single counts.
         sums, filled = field_samples(pooled(released, start), density, generator, sweeps)
         found.append(chances(spread(sums, start, shape), sums, filled, density, transform))
     if not found:
@@ -191,11 +192,11 @@ def pooled_chances(
 
 
 def narrowness(single: Chances, wide: Chances) -> float:
-    """Log of the cells expected from pooled counts divided by those expected from single counts.
+    """Log of (number of cells expected from pooled counts / number from single counts).
 
-    It is large for narrow clusters: most cells of the pools that a narrow cluster touches are
-    empty, but a pool is counted as a whole. Single counts can't show in how few cells records are
-    if noise hides these records.
+    This log is large for narrow clusters: most cells of the pools that a narrow cluster touches are
+    empty, but a pool is counted as a whole. Single counts can't show how few cells have records if
+    noise hides these records.
     """
     return math.log(max(wide.expected, 1e-9) / max(single.expected, 1e-9))
 
@@ -204,8 +205,8 @@ def both(single: Chances, wide: Chances | None) -> tuple[Floats, float]:
     """Combine the chances from single and pooled counts; return the smaller expected number.
 
     Log odds are averaged, not added, because both use the same releases. The weight of pooled
-    counts is larger with more doubt, and smaller for narrower clusters. It is 0 if pooled counts
-    show nearly no cells, or if there are no pools.
+    counts is larger with more doubt, and smaller for narrower clusters. The weight is 0 if pooled
+    counts show nearly no cells, or if there are no pools.
     """
     if wide is None or narrowness(single, wide) <= HOLLOW:
         return single.chance, single.expected

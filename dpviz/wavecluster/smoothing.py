@@ -15,11 +15,11 @@ from dpviz.base.arrays import Floats
 from dpviz.wavecluster.deconvolution import Released, noise_variance
 
 #: Standard deviations of the Gaussian weights, in cells. The first gives nearly no smoothing; each
-#: is sqrt(2) times the previous one. Larger widths almost never have the smallest risk.
+#: next width is sqrt(2) times larger. Larger widths almost never have the smallest risk.
 WIDTHS = tuple(2.0 ** (step / 2) for step in range(-3, 5))
 
-#: Power of the risks in the trust. For independent errors it would be 1. But errors of two
-#: estimates from the same releases are not independent, so the better estimate gets most weight.
+#: Power of the risks in the trust. For independent errors this power would be 1. But errors of two
+#: estimates from the same releases are not independent, so the better estimate gets more weight.
 SHARPNESS = 4.0
 
 
@@ -40,9 +40,10 @@ _LEAST = 1e-9
 def smoothed(released: Released) -> Smoothed:
     """Smooth the rough counts with the width that has the smallest risk.
 
-    The risk is Stein's unbiased estimate for an estimate that is linear in the noisy counts: mean
-    squared residual, plus twice the noise variance times the mean weight of a count in its own
-    estimate, minus the noise variance. It is valid for any noise with a known variance.
+    The risk is Stein's unbiased estimate for an estimate that is linear in the noisy counts. The
+    risk is the mean squared residual, plus twice the noise variance times the mean weight of a
+    count in its own estimate, minus the noise variance. This estimate is valid for any noise with a
+    known variance.
 
     Notes
     -----
@@ -66,7 +67,6 @@ def _blurred(values: Floats, width: float) -> Floats:
 
 
 def _own_weight(width: float) -> float:
-    """Weight of a cell in its own sum along one axis, far from the edge."""
     impulse = np.zeros(2 * math.ceil(5 * width) + 1)
     impulse[impulse.size // 2] = 1.0
     return float(_blurred(impulse, width).max())

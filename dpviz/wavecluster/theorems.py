@@ -1,9 +1,9 @@
 """Bounds on k' from Theorems 4, 5 and 6 of Chen, Yu and Chirkova, as numbers for one true run.
 
 The theorems bound k', the rank of the private threshold, for PrivQT, PrivTHR and PrivTHREM (section
-5.2; one version of the paper numbers them 5.7, 5.9 and 5.11). Here they are used as the paper
-prints them, with the noise of the actual run. They read the true data, so they are for the owner's
-screen only.
+5.2; one version of the paper numbers them 5.7, 5.9 and 5.11). Here the theorems are used as the
+paper prints them, with the noise of the actual run. The bounds read the true data, so they are for
+the owner's screen only.
 
 The theorems are stated for Haar. With other wavelets the noise of two coefficients is not
 independent, and negative coefficients turn positive less often than half of the time. Then the
@@ -60,10 +60,11 @@ class KBounds:
     low, high, most
         k'_min and k'_max; largest possible k' (the smallest possible k' is 0).
     eta1, eta2
-        As printed. In Theorem 6 at least 0, because the proof does not hold for negative values.
+        As printed. In Theorem 6 both are at least 0, because the proof is not valid for negative
+        values.
     theta
         E|L'_n|, expected number of positive coefficients that noise makes non-positive; NaN in
-        Theorem 6, which does not use it.
+        Theorem 6, which does not use theta.
     beta, gamma
         Bound on the noise of |Z|/2, only in Theorem 5, otherwise NaN; width of the margin in W
         around the bounds, NaN if the paper does not give it.
@@ -71,7 +72,8 @@ class KBounds:
         (1 - p) |Z| / 2, the mean surplus of k' in PrivQT if theta is 0.
     sure_above, never_below, largest
         All coefficients of L above the first value are found significant, and no coefficient below
-        the second value; each claim has the probability ``printed``. Largest coefficient.
+        the second value is found significant; each claim has the probability ``printed``. Largest
+        coefficient.
     """
 
     theorem: int
@@ -93,7 +95,7 @@ class KBounds:
     @property
     def printed(self) -> float:
         """Lower bound in the paper on the probability of each of the two claims on cells."""
-        # There is a factor for the end of k', a factor for the noise on W, and in Theorem 5 a
+        # There is a factor for the end of k', a factor for the noise on W, and, in Theorem 5, a
         # factor for the noise on Z.
         return float((1 - self.omega) ** (3 if self.theorem == 5 else 2))
 
@@ -126,7 +128,7 @@ class KBounds:
     def promised(self) -> str:
         """Promise of the proof for both ends together, as a sentence; empty without a promise."""
         if math.isnan(self.promise):
-            return "It is stated for Haar: with this wavelet it promises nothing."
+            return "The theorem is stated for Haar: with this wavelet it promises nothing."
         return f"At least {self.promise:.0%} of all draws are inside." if any(self.says) else ""
 
     def inside(self, ranks: Floats) -> float:
@@ -150,7 +152,7 @@ def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | No
     """Bounds on k' from the theorem on a technique; None for a technique without a theorem.
 
     If neighbours differ by several records, or the wavelet has a larger sensitivity, there is more
-    noise. Then the theorem holds with the smaller epsilon that gives this noise for one record.
+    noise. Then the theorem is valid with the smaller epsilon that gives this noise for one record.
     Raises InputError if omega, the failure probability of each part, is invalid.
 
     Notes
@@ -224,7 +226,6 @@ def _eta_of_draw(truth: Truth, config: Config, omega: float) -> tuple[float, flo
 
 
 def _at_rank(values: Floats, rank: float) -> float:
-    """Coefficient of L with this rank, largest first; 0 after the last, infinity before rank 1."""
     place = math.ceil(min(max(rank, 0.0), values.size + 1) - 1e-9)
     if place < 1:
         return math.inf
@@ -244,7 +245,7 @@ def lost(true: Stages, shape: tuple[int, ...], scale: float) -> float:
     -----
     Chen, Yu, Chirkova, section 5.2.1. The noise of a coefficient is the sum of its weights times
     independent Lap(b). For Haar, level 1, two dimensions, there are four weights of one half. Cells
-    at a padded end have fewer counts, and therefore another law.
+    at a padded end have fewer counts, and therefore another distribution.
     """
     kinds = [coefficient_weights(true.wavelet, true.level, side) for side in shape]
     total = 0.0
@@ -263,8 +264,8 @@ def tail(axes: tuple[tuple[float, ...], ...], values: Floats) -> Floats:
     """P(sum of weights times independent Lap(1) <= -value), for values (m,) > 0.
 
     The weights are all products of one positive weight of each axis. With one weight this is the
-    Laplace law. Otherwise the characteristic function is integrated numerically (Davies 1973); step
-    and end are chosen so that the error stays below ``TAIL_ERROR``.
+    Laplace distribution. Otherwise the characteristic function is integrated numerically (Davies
+    1973); step and end are chosen so that the error stays below ``TAIL_ERROR``.
     """
     if math.prod(map(len, axes)) == 1:
         weight = math.prod(one for (one,) in axes)
@@ -288,8 +289,8 @@ def _integral(axes: tuple[tuple[float, ...], ...]) -> tuple[float, Floats, Float
     # rest of the integral is smaller than the characteristic function at the end.
     while _characteristic(weights, end) > TAIL_ERROR:
         end *= 1.25
-    # The step repeats the law periodically, so the distance between copies must be so large that
-    # values up to ``reach`` are not in the tail of a copy.
+    # The step repeats the distribution periodically, so the distance between copies must be so
+    # large that values up to ``reach`` are not in the tail of a copy.
     step = math.pi / reach
     nodes = (np.arange(math.ceil(end / step)) + 0.5) * step
     heights = np.array([_characteristic(weights, node) for node in nodes])

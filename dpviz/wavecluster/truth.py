@@ -32,7 +32,7 @@ _MOST_TRUTHS = 16
 
 
 def run(source: Source, config: Config, noise: NoiseSource) -> Run:
-    """Run the configured method once; InputError if it is unknown or the level is invalid."""
+    """Run the configured method once; raise InputError if the method or the level is invalid."""
     accountant = Accountant(noise, config.epsilon, config.neighbours)
     check_method(config.method, METHODS)
     result: Run = METHODS[config.method].run(source, config, accountant)
@@ -124,7 +124,7 @@ class Truth:
 class Evaluation:
     """A result and the true run; values that several scores need are computed once.
 
-    Scores that need only the two label grids do not need run and seed.
+    Scores that need only the two label grids need neither run nor seed.
     """
 
     truth: Truth

@@ -5,7 +5,7 @@ All transforms are periodized (circular convolution in the paper), so a shift of
 axis give the response to any record.
 
 The average subband and its sensitivities come from the same matrices, one per axis. So the
-sensitivities hold for the computed, rounded numbers, not only for the exact values: see
+sensitivities are valid for the computed, rounded numbers, not only for the exact values: see
 :func:`sensitivity`.
 """
 
@@ -40,8 +40,8 @@ def rank_of(density: float, positive: int) -> int:
     """Return k = ceil((1 - p) * len(L)), the number of significant positive coefficients.
 
     k is computed with whole numbers, so that ceil(a + b) <= ceil(a) + ceil(b) holds. The privacy of
-    PrivTHREM needs this inequality, see :func:`sensitivity`. It does not hold in floating point,
-    where 0.55 * 100 is slightly above 55. p is rounded to 12 digits, since 0.45 has no exact
+    PrivTHREM needs this inequality, see :func:`sensitivity`. The inequality can fail in floating
+    point, where 0.55 * 100 is slightly above 55. p is rounded to 12 digits, since 0.45 has no exact
     double.
     """
     kept = _PARTS - round(float(density) * _PARTS)
@@ -54,7 +54,7 @@ def wavelet_names() -> tuple[str, ...]:
 
 
 def check_wavelet(wavelet: str) -> str:
-    """Return the name of a discrete wavelet; raise InputError, with the families, for others."""
+    """Return the name of a discrete wavelet; for other names, raise InputError."""
     if wavelet not in wavelet_names():
         known = set(wavelet_names())
         discrete = [name for name in pywt.families() if known & set(pywt.wavelist(name))]
@@ -89,10 +89,10 @@ def average_subband(counts: NDArray[np.number], wavelet: str, level: int) -> Flo
     """Average subband W of the counts M (g, ...): the low-pass part along every axis.
 
     Sides are padded to multiples of 2**level; W has shape (ceil(g / 2**level), ...). The values are
-    those of ``pywt.wavedecn(..., mode="periodization")[0]``. PyWavelets delays asymmetric filters
-    (coif17 by 8 cells, db38 by 15; Haar and biorthogonal filters by 0). So coefficients are shifted
-    cyclically to the position of the cells with the largest weights. |W| < 1e-9 is set to 0 and the
-    last bits are rounded, so that coefficients with equal exact values are equal.
+    the same as in ``pywt.wavedecn(..., mode="periodization")[0]``. PyWavelets delays asymmetric
+    filters (coif17 by 8 cells, db38 by 15; Haar and biorthogonal filters by 0). So coefficients are
+    shifted cyclically to the position of the cells with the largest weights. |W| < 1e-9 is set to 0
+    and the last bits are rounded, so that coefficients with equal exact values are equal.
 
     Notes
     -----
@@ -111,7 +111,7 @@ def average_subband(counts: NDArray[np.number], wavelet: str, level: int) -> Flo
 
 def _gain(steps: int) -> float:
     """Factor sqrt(2)^steps between weights of sum 1 and the weights of PyWavelets."""
-    # Powers of 2 are exact; powers of a rounded square root are not.
+    # Powers of 2 are exact; powers of a rounded square root are not exact.
     return float(2 ** (steps // 2)) * (math.sqrt(2) if steps % 2 else 1.0)
 
 
@@ -123,7 +123,7 @@ def _axis_weights(wavelet: str, level: int, padded: int) -> Floats:
     ``start`` is half the filter's length times 2**level - 1. Long filters wrap around.
     """
     taps = np.array(pywt.Wavelet(wavelet).dec_lo) / math.sqrt(2)
-    # Taps that are binary fractions become exact, and so do their sums.
+    # Taps that are binary fractions become exact, and their sums are exact, too.
     fractions = np.round(taps * 2.0**20) / 2.0**20
     taps = fractions if np.allclose(taps, fractions, rtol=0, atol=1e-14) else taps
     weights = np.ones(1)
@@ -135,13 +135,12 @@ def _axis_weights(wavelet: str, level: int, padded: int) -> Floats:
     folded = np.bincount(place, weights=weights)
     reach = np.bincount(place, weights=np.abs(weights))
     # A sum whose exact value is 0 is tiny compared with the sum of its absolute terms, and is set
-    # to 0. A weight that is tiny for another reason is not a rounding error, and stays.
+    # to 0. A weight that is tiny for another reason is not a rounding error, and is kept.
     return np.where(np.abs(folded) > 1e-13 * reach, folded, 0.0)
 
 
 @lru_cache(maxsize=64)
 def _axis_matrix(wavelet: str, level: int, side: int) -> csr_array:
-    """Matrix (ceil(side / 2**level), side) from counts to coefficients along one axis."""
     step = 2**level
     size = -(-side // step)
     weights = _axis_weights(wavelet, level, size * step)
@@ -185,7 +184,7 @@ def detail_subbands(
     With L (low-pass) for "a" and H (high-pass) for "d", first axis first, "ad" is LH, "da" is HL
     and "dd" is HH. A difference along the second axis shows edges that are parallel to the first
     axis. So if the first axis points right and the second axis up, LH shows horizontal edges (H),
-    HL vertical edges (V) and HH diagonal edges (D).
+    HL shows vertical edges (V), and HH shows diagonal edges (D).
     """
     band: Floats = np.asarray(pad(counts, level), dtype=float)
     found = []
@@ -215,7 +214,7 @@ def _snapped(band: Floats) -> Floats:
 def delay(wavelet: str, level: int) -> int:
     """Delay in cells of PyWavelets' average subband, relative to the counts.
 
-    It is the rounded centre of mass of the response to one full block of cells.
+    The delay is the rounded centre of mass of the response to one full block of cells.
     """
     step, blocks = 2**level, 8 * pywt.Wavelet(wavelet).dec_len
     band = np.zeros(blocks * step)
@@ -229,8 +228,8 @@ def delay(wavelet: str, level: int) -> int:
 def detail_delay(wavelet: str, level: int) -> int:
     """Delay in cells of PyWavelets' detail subband of a level, relative to the counts.
 
-    It is the rounded centre of the energy of the responses to the cells of one block. A centre of
-    mass does not exist, because the coefficients of a difference add up to zero.
+    The delay is the rounded centre of the energy of the responses to the cells of one block. A
+    centre of mass does not exist, because the coefficients of a difference add up to zero.
     """
     step, blocks = 2**level, 8 * pywt.Wavelet(wavelet).dec_len
     band = np.zeros((step, blocks * step))
@@ -278,11 +277,11 @@ def sensitivity(wavelet: str, level: int, shape: tuple[int, ...], density: float
     in the opposite direction. So the score changes by at most
     max(n+ + ceil((1-p) n-), n- + ceil((1-p) n+)).
 
-    This also holds in floating point, for counts of any size. On every axis, a coefficient is a sum
-    of weight * value in a fixed order. If a value rises, rounded sums and rounded products with a
-    positive constant do not fall. So a record moves a coefficient only in the direction of the sign
-    of its weight, and does not move a coefficient of weight 0. Rounding the last bits keeps the
-    order. k is computed with whole numbers.
+    This is also true in floating point, for counts of any size. On every axis, a coefficient is a
+    sum of weight * value in a fixed order. If a value rises, rounded sums and rounded products with
+    a positive constant do not fall. So a record moves a coefficient only in the direction of the
+    sign of its weight, and does not move a coefficient of weight 0. Rounding the last bits keeps
+    the order. k is computed with whole numbers.
     """
     axes = [_axis_responses(wavelet, level, side) for side in shape]
     largest, most, rank, plus, minus = 0.0, 0, 0, 0, 0

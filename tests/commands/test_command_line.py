@@ -192,7 +192,7 @@ def test_published_noise_under_replace_one_is_as_printed_and_the_claim_says_so(c
     assert (sound["claim"]["private"], published["claim"]["private"]) == (True, False)
     assert [one["scale"] for one in sound["ledger"]] == [2.0]
     assert [one["scale"] for one in published["ledger"]] == [1.0]
-    assert "it changes two counts, and the noise hides only one" in published["claim"]["reason"]
+    assert "changes two counts, and the noise hides only one" in published["claim"]["reason"]
 
 
 def test_labels_are_written_per_point(cli, points, tmp_path):

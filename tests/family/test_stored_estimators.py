@@ -73,7 +73,7 @@ def test_a_file_that_changes_while_it_is_labelled_is_named(folder):
     with pytest.raises(InputError, match=r"0\.parquet has changed"):
         list(parts)
     # The estimator was not fitted to a file, so all three columns of numbers are used.
-    with pytest.raises(InputError, match="has 3 columns and this estimator was fitted on 2"):
+    with pytest.raises(InputError, match="has 3 columns, but this estimator was fitted on 2 "):
         model.predict(folder / "1.parquet")
 
 

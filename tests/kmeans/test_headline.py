@@ -44,7 +44,7 @@ def test_the_sentence_names_what_broke(truth, name):
 
 def test_the_error_is_that_of_the_readout(truth):
     run = KMeansRun(config=KMeansConfig(clusters=4), centers=truth.centers, ledger=Ledger())
-    assert headline(truth, run, 1.0).detail == "error as small as that of the best"
+    assert headline(truth, run, 1.0).detail == "error as small as the best error"
     moved = KMeansRun(
         config=KMeansConfig(clusters=4),
         centers=truth.centers + np.array([1.0, 0.0]),
@@ -52,5 +52,5 @@ def test_the_error_is_that_of_the_readout(truth):
     )
     ratio = truth.scores(moved, ("nicv_ratio",))["nicv_ratio"]
     assert headline(truth, moved, ratio).detail == (
-        f"error {100 * (ratio - 1):.1f}% above the best"
+        f"error {100 * (ratio - 1):.1f}% above the best error"
     )

@@ -1535,8 +1535,8 @@ def test_cards_tell_how_this_paper_is_read() -> None:
 
 def test_a_printed_number_of_generations_is_nobodys_but_the_implementations() -> None:
     reason = KMEANS["privgene"].card.variant("published").reason
-    assert "Lee, Kifer print no number" in reason
-    assert "also a replaced one" in reason
+    assert "Lee, Kifer do not print a number" in reason
+    assert "also a replaced record" in reason
     # This is the largest number of records with eight generations, even if a record is added or
     # removed.
     assert printed_generations(71_999, 1.0) == FEWEST < printed_generations(72_000, 1.0)

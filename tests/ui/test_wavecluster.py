@@ -509,7 +509,7 @@ def test_the_promise_follows_variant_and_domain(app):
     assert "dpv-card dpv-yes" in text(app(**published, domain="declared"))
     modified = app(**published, domain="declared", neighbours="replace_one")
     assert "dpv-card dpv-no" in text(modified)
-    assert "it changes two counts, and the noise hides only one" in text(modified)
+    assert "changes two counts, and the noise hides only one" in text(modified)
     assert "dpv-card dpv-yes" in text(app(neighbours="replace_one"))
     assert "dpv-card dpv-no" in text(app(domain="data"))
     assert "declare a domain" in text(app(domain="data"))

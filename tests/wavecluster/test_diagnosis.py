@@ -141,7 +141,7 @@ def test_noise_that_the_wavelet_carries_in():
     elsewhere = truth.stages.labels != 1
     found = diagnosed(truth, faked(truth, -2.0 * HIGH * elsewhere))
     assert found.stage == "subband"
-    assert "noise that the wavelet carried in" in in_words(found)
+    assert "noise from other cells, which the wavelet spread" in in_words(found)
 
 
 @quick
@@ -233,7 +233,7 @@ def test_one_cell_that_bridges(noise, threshold, why):
         assert (found.cell, found.cell_stage) == ((2, 5), why)
         moved = {
             "counts": "the noise in its counts moved it across the threshold",
-            "threshold": "the private threshold judged it otherwise",
+            "threshold": "the private threshold decided differently",
         }
         assert f"joined with cluster {3 - number} by one cell: {moved[why]}." in in_words(found)
 
@@ -409,14 +409,14 @@ def test_the_sentences():
     found, draws = diagnostics.diagnose(1), count_retained(truth, config, range(5))
     d = f"{found.private_threshold:.3g}"
     first = (
-        "Cluster 1 was joined with clusters 2 and 3 at the threshold: the private one is "
-        f"{d}, the true one 25.5. The true threshold with the same noisy cells would have kept "
-        "it, but not the noisy threshold with the true cells or twice the budget."
+        "Cluster 1 was joined with clusters 2 and 3 at the threshold: the private threshold is "
+        f"{d}, the true threshold is 25.5. The true threshold with the same noisy cells would have "
+        "kept it, but not the noisy threshold with the true cells or twice the budget."
     )
     assert in_words(found) == first
     more = (
-        " Of 5 draws, the method itself keeps it in 0, the true threshold with the same noisy "
-        "cells in 5, the noisy threshold with the true cells in 0 and twice the budget in 0."
+        " Of 5 draws, the method itself keeps the cluster in 0, the true threshold with the same "
+        "noisy cells in 5, the noisy threshold with the true cells in 0 and twice the budget in 0."
     )
     assert in_words(found, draws) == first + more
     same = Diagnostics(truth=truth, private=truth.stages, doubled=truth.stages).diagnose(2)
@@ -451,7 +451,7 @@ def test_each_count_stands_beside_its_name():
         assert {one: int(found[1]) for one, found in counts.items()} == {
             one: draws.of(one, number) for one in counts
         }
-        assert f"the method itself keeps it in {draws.of('private', number)}, " in said
+        assert f"the method itself keeps the cluster in {draws.of('private', number)}, " in said
         seen.add(tuple(sorted(counts, key=lambda one: counts[one].start())))
     assert len(seen) > 1
 

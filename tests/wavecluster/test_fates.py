@@ -93,7 +93,7 @@ CASES = {
     "half of it in no true cluster": ("11111.. 11111..", "111.22. 111.22.", "1 cluster invented"),
     "nothing left": ("11..22 11..22", "...... ......", "2 clusters lost"),
     "nothing there": ("...... ......", "...11. ......", "1 cluster invented"),
-    "nothing at all": ("...... ......", "...... ......", "No cluster, as it should be"),
+    "nothing at all": ("...... ......", "...... ......", "No cluster, which is correct"),
 }
 
 

@@ -26,18 +26,18 @@ SOUND_SETS = (
 STOPPING = (
     "Stops when the moves of all released centres sum to less than 1 (scaled to the unit cube), or "
     'after T iterations. The paper says "the distance between the centers" of two iterations, '
-    "which may also mean the distance of each centre. Published: T is 10, and the rest of the "
-    "budget is not spent. With many clusters the sum never falls below 1, and halving ends in "
-    "noise: S1 (K 15), epsilon 0.5, median NICV 44 times the true one, 20 draws. If the distance "
-    "of each centre counts, it stops after one iteration, at 12 times. Sound: T is 3, and one "
-    "final iteration uses the rest."
+    "which may also mean the distance of each centre. Published: T is 10, and the remaining budget "
+    "is not spent. With many clusters the sum never falls below 1, and halving ends in noise: on "
+    "S1 (K 15) at epsilon 0.5, the median NICV of 20 draws is 44 times the true NICV. If each "
+    "centre's distance must be less than 1, the method stops after one iteration, and NICV is 12 "
+    "times the true NICV. Sound: T is 3, and one final iteration uses the remaining budget."
 )
 
 START_BUDGET = (
-    "Zhang, Liu, Wang add noise to the start, too, but name no budget for it, and their iteration "
-    "t uses epsilon / 2^t: the sum may be more than epsilon. Here the start uses epsilon / 2 and "
-    "iteration t epsilon / 2^(t + 1). For the start of DP-Kmeans they mention no noise; here it "
-    "gets the same noise."
+    "Zhang, Liu, Wang add noise to the start, too, but do not state a budget for this noise. In "
+    "their paper, iteration t uses epsilon / 2^t, so the sum may be more than epsilon. Here the "
+    "start uses epsilon / 2, and iteration t uses epsilon / 2^(t + 1). These authors do not "
+    "mention noise for the start of DP-Kmeans; here this start gets the same noise."
 )
 
 CARD = Card(
@@ -46,8 +46,9 @@ CARD = Card(
     title="DP-Kmeans (MapReduce)",
     estimator="DPKMeansMapReduce",
     summary=(
-        "The records are split into K sets whose noisy means are the first centres; each iteration "
-        "adds up counts and sums of chunks (map) and merges them (reduce) before noise is added."
+        "The records are split into K sets, and the sets' noisy means are the first centres. Each "
+        "iteration adds up counts and sums of chunks (map) and merges these (reduce) before noise "
+        "is added."
     ),
     paper="Li H., Wu, Chen 2016; start of Li Y., Hao, Wen, Xie 2013; as in Zhang, Liu, Wang 2018",
     algorithm="section Main idea of DP-Kmeans algorithm, steps 1 to 4",
@@ -62,7 +63,7 @@ CARD = Card(
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """Run a partition start, then noisy iterations until the released centres rest."""
+    """Start from a partition, then run noisy iterations until the released centres settle."""
     span = space_of(records, config).span
     return lloyd(records, config, accountant, settled=partial(resting, span=span))
 

@@ -16,8 +16,8 @@ SETTLED = 1e-3
 
 SOUND_START = (
     f"{SOUND} The noisy grid of the start gets the share {START_SHARE:g} of epsilon. 2% of this "
-    "share is for the number of records that determines its size. The number of iterations is "
-    "fixed."
+    "share is for the number of records that determines the grid's size. The number of iterations "
+    "is fixed."
 )
 
 LEAKING_START = (
@@ -26,15 +26,15 @@ LEAKING_START = (
 )
 
 HALVING = (
-    "The paper has three budgets of an iteration. Algorithm 1 has epsilon / T. Section 4.2 has "
-    "epsilon / 2^t, but the noise of its first iteration, Lap((d + 1) N / epsilon), matches this "
-    "budget only if N = 2. In Algorithm 3 every iteration has the noise for all of epsilon, which "
-    "spends T times epsilon. Section 4.2 says that the budget grows, but it shrinks. Here an "
-    "iteration has epsilon / 2^t and the noise for this budget; the published variant does not "
-    "spend the rest. If each of up to 10 iterations has the noise for all of epsilon (which spends "
-    "ten times epsilon: here epsilon 1, 5, 10, schedule uniform), methods on unbalance have the "
-    "order of the paper's figure at its epsilon 0.5 and 1: F of DPk-means / ++ / up at 0.1, 0.5, 1 "
-    "is .96/.97/.97, .92/.97/.98, .79/.95/1.00."
+    "The paper states three different budgets of an iteration. Algorithm 1 has epsilon / T. "
+    "Section 4.2 has epsilon / 2^t, but the noise of its first iteration, Lap((d + 1) N / "
+    "epsilon), matches this budget only if N = 2. In Algorithm 3 every iteration has the noise for "
+    "all of epsilon, which spends T times epsilon. Section 4.2 says that the budget grows, but it "
+    "shrinks. Here an iteration has epsilon / 2^t and the noise for this budget; the published "
+    "variant does not spend the remaining budget. If each of up to 10 iterations has the noise for "
+    "all of epsilon, the methods on unbalance have the order of the paper's figure at epsilon 0.5 "
+    "and 1. This spends ten times epsilon, so here epsilon is 1, 5, 10 (schedule uniform). Then F "
+    "of DPk-means / ++ / up at 0.1, 0.5, 1 is .96/.97/.97, .92/.97/.98, .79/.95/1.00."
 )
 
 SETTLING = (
@@ -42,16 +42,17 @@ SETTLING = (
     f"most {SETTLED:g}, or T times. The paper gives neither this limit nor a largest T (here 10, "
     "as in Zhang, Liu, Wang). Algorithms 1 and 2 iterate t times; sections 3.2, 4.1 and 4.2 and "
     "Algorithm 3 iterate until the errors settle. In the sound variant T is fixed, and the last "
-    "iteration uses the rest of the budget."
+    "iteration uses the remaining budget."
 )
 
 LATE_ITERATIONS = (
     "With halving, late iterations get very little budget, so the errors don't settle and the rule "
-    "of the paper ends in noise. On unbalance (K 8, published), this is the mean F-measure against "
-    "the classes over 50 draws of DPk-means (dplloyd, start records, halving, cube) / ++ / up at "
-    "epsilon 0.25, 0.5, 1: with the rule (DPk-means: T 10) .62/.62/.62, .60/.61/.60, .59/.63/.62, "
-    "with T 5 .64/.66/.65, .75/.75/.75, .87/.86/.87. Only few iterations give good clusters: with "
-    "T 2 .92/.94/.95, .92/.96/.97, .89/.96/.98, with T 1 .88/.96/.98, .85/.96/.98, .83/.96/.99."
+    "of the paper ends in noise. On unbalance (K 8, published), these are the mean F-measures "
+    "compared with the classes over 50 draws of DPk-means (dplloyd, start records, halving, cube) "
+    "/ ++ / up at epsilon 0.25, 0.5, 1: with the rule (DPk-means: T 10) .62/.62/.62, .60/.61/.60, "
+    ".59/.63/.62, with T 5 .64/.66/.65, .75/.75/.75, .87/.86/.87. Clusters are good only with few "
+    "iterations: the F-measures are, with T 2, .92/.94/.95, .92/.96/.97, .89/.96/.98, and, with T "
+    "1, .88/.96/.98, .85/.96/.98, .83/.96/.99."
 )
 
 CARD = Card(

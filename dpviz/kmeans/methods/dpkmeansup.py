@@ -49,7 +49,7 @@ CARD = Card(
         f"The paper gives the offset ({OFFSET:g}), but not the number of retries (here {RETRIES}), "
         f"and not the end of k-means. Here k-means ends after {STEPS} steps, or if its centres "
         f"move by less than {TOLERANCE:g} of the variance. Errors that differ by a share of less "
-        f"than {BETTER:g} are treated as equal. If the least useful centre is that of the cluster "
+        f"than {BETTER:g} are treated as equal. If the least useful centre belongs to the cluster "
         "with the largest error, no centre can move next to it, and the start ends; the paper does "
         "not mention this case.",
         "Lines 41-43 do not clip centres; here the published centres are clipped as in Algorithm "
@@ -64,10 +64,10 @@ CARD = Card(
         "about the start of a try. Lines 31-33 loop twice over the records and read a centre by an "
         "index that is never set; we interpret this as all records and all centres. Line 30 "
         "iterates while the errors settle; we iterate until they settle.",
-        "Section 4.3 proves that one release of noisy numbers is private. The proof does not cover "
-        "the T releases, nor the start and the stop, which both read the raw records.",
-        "Section 5.2 computes F against the classes; section 5.3 interprets it as similarity of "
-        "the clusters with and without noise. Equations 13 and 14 have one maximum over all "
+        "Section 4.3 proves that one release of noisy numbers is private. The proof covers neither "
+        "the T releases, nor the start and the stop, which read the raw records.",
+        "Section 5.2 computes F from clusters and classes; section 5.3 interprets F as similarity "
+        "of the clusters with and without noise. Equations 13 and 14 have one maximum over all "
         "classes and clusters; here they are n_ij / n_j and n_ij / n_i.",
     ),
 )

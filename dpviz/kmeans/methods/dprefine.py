@@ -1,4 +1,4 @@
-"""DP-Refine (ours): seeds from a noisy grid, or with many columns a tree, then residual steps."""
+"""DP-Refine (ours): seeds from a noisy grid (many columns: from a tree), then residual steps."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from dpviz.privacy.mechanisms import Accountant
 #: Largest number of columns with a nested grid and at most one residual step ("few columns").
 GRID_COLUMNS = 4
 
-#: Budget share of the number of records. With few columns it is GRID_SIZE. With many columns it is
-#: PER_EPSILON / epsilon, between TREE_SIZE and MOST_SIZE, because with a small epsilon noise would
-#: hide the right branch.
+#: Budget share of the number of records. With few columns, this share is GRID_SIZE. With many
+#: columns, this share is PER_EPSILON / epsilon, between TREE_SIZE and MOST_SIZE, because with a
+#: small epsilon noise would hide the correct branch.
 GRID_SIZE, TREE_SIZE, PER_EPSILON, MOST_SIZE = 0.02, 0.01, 0.0015, 0.03
 
-#: Records are few if the number per cluster, divided by the noise of a count, is below these
+#: Records are few if their number per cluster, divided by the noise of a count, is below these
 #: limits: the first for up to FLAT columns, the second for more than GRID_COLUMNS columns. For
 #: other numbers of columns, cells are always split.
 FLAT = 2
 FEW_SPARSE, MANY_SPARSE = 16.0, 120.0
 
 #: With few columns: budget share of a residual step; number of records per cluster, times epsilon,
-#: above which there is such a step.
+#: above which there is a residual step.
 LAST, ENOUGH = 0.2, 300.0
 
-#: With many columns, from this number of records per cluster, divided by the noise of a mean, a
-#: tree is as good as a grid, and faster.
+#: With many columns, a tree is as good as a grid, and faster, from this number of records per
+#: cluster (divided by the noise of a mean).
 TREE_FROM = 40.0
 
 #: With many columns: budget share of the last steps; least numbers of records per cluster, divided
@@ -51,7 +51,7 @@ TREE_LAST, ONE_STEP, TWO_STEPS = 0.45, 1.5, 4.0
 #: Below VERY_FEW a plain grid is best (if it is possible); below BLIND everything is noise.
 VERY_FEW, BLIND = 3.0, 0.2
 
-#: Largest number of columns of a plain grid; with more columns, this limit replaces BLIND.
+#: Largest number of columns of a plain grid; with more columns, BLIND_BEYOND replaces BLIND.
 PLAIN_BOX, BLIND_BEYOND = 16, 2.0
 
 #: With many columns and few records: assumed mean square of the moves that are not noise, as a
@@ -67,7 +67,7 @@ _BLIND = (
     "Centres that use no data, and one residual step: at this ε and number of records everything "
     "else is noise."
 )
-_PLAIN = "A plain grid as in EUGkM: at this ε and number of records it is better than all else."
+_PLAIN = "A plain grid as in EUGkM: at this ε and number of records nothing else is better."
 
 CARD = Card(
     name="dprefine",
@@ -82,10 +82,10 @@ CARD = Card(
         "and k-means runs on the groups' noisy means. With very many records, prototypes split and "
         "move to the noisy means of their records, level by level. Up to two noisy iterations "
         f"follow. With few records no cell is split (except in {FLAT + 1} and {GRID_COLUMNS} "
-        f"columns), a grid covers up to {SPARSE_BOX} columns, and at most one noisy iteration "
+        f"columns), and a grid covers up to {SPARSE_BOX} columns. Then at most one noisy iteration "
         "follows, whose moves are shortened by their share of noise. With very few records in "
         f"{FLAT + 1} to {PLAIN_BOX} columns, there is only a plain grid as in EUGkM. With almost "
-        "no records, the centres use no data, and one such iteration follows."
+        "no records, the centres use no data, and one iteration with shortened moves follows."
     ),
     paper="no paper",
     algorithm="our own method",
@@ -96,21 +96,22 @@ CARD = Card(
             private=True,
             reason=(
                 "All steps are a sequential composition. Laplace mechanisms of sensitivity 1 "
-                "release the number of records and the numbers of records by distance. K-norm "
-                "mechanisms release root and residuals. A record changes one cluster: its count by "
-                "1, its square by at most 1 and its residual by a length of at most 1 (at the "
-                "root: each entry by at most 1), which is 1 in the norm of the noise. Centres and "
-                "clip radius are computed from earlier outputs, and a record's cluster from these "
-                "outputs and the record alone. In a grid, rough counts determine which cells are "
-                "split. A cell that is not split gets a count with the noise of both budgets. Its "
-                "rough count is sampled from this count, so both counts together cost both "
-                "budgets. A split cell costs the budget of its rough count and that of its "
-                "subcells. So a record costs the same in both cases, and each of m records in "
-                "different cells costs an m-th of it. A plain grid is one Laplace mechanism on "
-                "counts, whose number depends on the noisy number of records. The directions of a "
-                "projection are random numbers that use no data and are not secret; its middle and "
-                "width are from the root. So a record's projection, clipped to the box of the "
-                "grid, depends only on the record and on outputs, and is in one cell and one group."
+                "release the number of records and the number of records at each distance. K-norm "
+                "mechanisms release the root and the residuals. A record changes one cluster: its "
+                "count by 1, its square by at most 1 and its residual by a length of at most 1 (at "
+                "the root: each entry by at most 1). In the norm of the noise, this change is 1. "
+                "Centres and clip radius are computed from earlier outputs; a record's cluster is "
+                "computed only from these outputs and the record. In a grid, rough counts "
+                "determine which cells are split. A cell that is not split gets a count with the "
+                "noise of both budgets. The cell's rough count is sampled from this count, so both "
+                "counts together cost both budgets. A split cell costs the budget of its rough "
+                "count and the budget of its subcells. So a record costs the same in both cases, "
+                "and each of m records in different cells costs 1/m of this amount. A plain grid "
+                "is one Laplace mechanism on counts, whose number depends on the noisy number of "
+                "records. The directions of a projection are random numbers that use no data and "
+                "are not secret; the projection's middle and width come from the root. So a "
+                "record's projection, clipped to the box of the grid, depends only on the record "
+                "and on outputs, and is in one cell and one group."
             ),
         ),
     ),
@@ -118,10 +119,9 @@ CARD = Card(
     decides=True,
     coarser="on a coarse grid",
     deviations=(
-        "No paper describes this method; it combines known parts. Random projection is from "
-        "Balcan, Dick, Liang, Mou, Zhang 2017, nested noise from Koufogiannis, Han, Pappas 2015, "
-        "K-norm noise from Hardt, Talwar 2010, and the grid of two levels from Qardaji, Yang, Li "
-        "2013.",
+        "No paper describes this method. It combines random projection (Balcan, Dick, Liang, Mou, "
+        "Zhang 2017), nested noise (Koufogiannis, Han, Pappas 2015), K-norm noise (Hardt, Talwar "
+        "2010) and the grid of two levels (Qardaji, Yang, Li 2013).",
         "A release has the same noise as the explorer: rough and fine counts are whole numbers, "
         "and all other numbers are rounded to multiples of 2^-20. OpenDP has no K-norm noise, so "
         "this noise is sampled as real numbers, with as many digits as the rounding needs.",
@@ -143,7 +143,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     clusters = None if config.choose == PRIVATE else config.clusters
     share = size_share(d, config.epsilon)
     size = Estimate.release(records, accountant, config.epsilon, share)
-    # Rounded down, so that the sum of the parts does not exceed the budget.
+    # Round down, so that the sum of the parts does not exceed the budget.
     left = math.nextafter(config.epsilon - share * config.epsilon, 0)
     times, K = accountant.neighbours.multiplier, clusters or USUAL
     # Records per cluster, divided by the scale of the noise of a count.
@@ -191,7 +191,7 @@ def size_share(ndim: int, epsilon: float) -> float:
 def few(ndim: int, records: float) -> bool:
     """Return whether records are so few that no cell is split and one residual step is enough.
 
-    ``records`` is the number per cluster, divided by the noise of a count.
+    ``records`` is the number of records per cluster, divided by the noise of a count.
     """
     if ndim <= GRID_COLUMNS:
         return ndim <= FLAT and records < FEW_SPARSE
@@ -201,7 +201,6 @@ def few(ndim: int, records: float) -> bool:
 def _plain(
     records: Records, accountant: Accountant, config: KMeansConfig, epsilon: float, size: Estimate
 ) -> KMeansRun:
-    """Centres from a grid as in EUGkM, whose cells are neither split nor smoothed."""
     grid = noisy_grid(
         records,
         accountant,

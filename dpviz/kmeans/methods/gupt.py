@@ -45,8 +45,8 @@ CARD = Card(
                 "Each record joins a random block, independently of other records. So one record "
                 "changes one block's K centres, each coordinate by at most 2, the width of the "
                 "box. The sum over the blocks has sensitivity 2 K d, and is divided by the number "
-                "of blocks after noise. This number is computed from a noisy number of records (2% "
-                "of epsilon)."
+                "of blocks after noise. The number of blocks is computed from a noisy number of "
+                "records (2% of epsilon)."
             ),
         ),
         Variant(
@@ -62,18 +62,19 @@ CARD = Card(
     needs_all_records=True,
     coarser="in few blocks",
     deviations=(
-        "Centres of a block are ordered by their first coordinate, then the second; the program of "
-        "GUPT's authors (github.com/prashmohan/GUPT) orders them by the second alone.",
-        "Lee, Kifer do not say how the records are cut into blocks. Published: N^0.4 blocks in the "
-        "order of the list, as in that program, but of equal size; there a small block can be left "
-        "over.",
+        "Centres of a block are ordered by their first coordinate, then by the second; the program "
+        "of GUPT's authors (github.com/prashmohan/GUPT) orders them only by the second coordinate.",
+        "Lee, Kifer do not say how the records are cut into blocks. Published: there are N^0.4 "
+        "blocks in the order of the list, as in that program. Here the blocks have equal sizes; in "
+        "that program, a small block can be left over.",
         "k-means of a block starts with k-means++ and always with the same random numbers; that "
-        "program starts from normal numbers and takes ten steps. The range of the centres is the "
-        "box and costs nothing; that program estimates it with two thirds of epsilon. S1 (K 15), "
-        "mean NICV / true at epsilon 1 and 10: published 29 and 9.7. A plain version of it with "
-        "other random numbers for each draw has 30 and 11; ordered by the second coordinate 31 and "
-        "12; with their k-means 28 and 14; with a small block 28 and 12; with a third of epsilon "
-        "56 and 13 (60 draws each).",
+        "program starts from normally distributed numbers and takes ten steps. The range of the "
+        "centres is the box and costs nothing; that program estimates it with two thirds of "
+        "epsilon. On S1 (K 15), the mean NICV / true at epsilon 1 and 10 is 29 and 9.7 in the "
+        "published variant. A plain version of this variant, with other random numbers for each "
+        "draw, has the values 30 and 11. The plain version has 31 and 12 if centres are ordered by "
+        "the second coordinate, 28 and 14 with the authors' k-means, 28 and 12 with a small block, "
+        "and 56 and 13 with a third of epsilon (60 draws each).",
         f"The largest number of blocks is {MOST_BLOCKS:,}.",
     ),
 )
@@ -116,7 +117,7 @@ def _found(
         parts = ((points[share > 0], share[share > 0].astype(float)) for share in shares)
         return _centers(parts, (blocks, K, records.domain.ndim))
     published = config.variant == "published"
-    # Kept, because a moving epsilon slider uses the same generator many times.
+    # The centres are kept, because a moving epsilon slider uses the same generator many times.
     key = ("blocks", K, blocks, published or str(generator.bit_generator.state))
 
     def build() -> Floats:
@@ -129,7 +130,6 @@ def _found(
 def _block_centers(
     points: Floats, order: NDArray[np.int64] | None, blocks: int, clusters: int
 ) -> Floats:
-    """Centres (blocks, K, d) of blocks of the points: by ``order``, or slices of the list."""
     if order is None:
         parts = np.array_split(points, blocks)
     else:

@@ -21,12 +21,13 @@ from dpviz.privacy.mechanisms import Accountant
 #: the domain's width (Su et al. 2016).
 SPREAD = 0.225
 
-#: Published: the largest error of an iteration, summed over all centres, that is worth it.
+#: Published: the largest allowed error of an iteration, summed over all centres.
 LARGEST_ERROR = 0.004
 
-#: Sound: the largest error of an iteration at a centre, as a share of the variance of a record's
-#: place in its cell. Fitted to S1, Unbalance, DS1 and DS3, in two columns: grid and iteration are
-#: equally good at shares of about 0.4 to 0.6 (interpolated between epsilons of 11 runs each).
+#: Sound: the largest allowed error of an iteration at a centre, as a share of the variance of a
+#: record's place in its cell. The share is fitted to S1, Unbalance, DS1 and DS3, in two columns:
+#: grid and iteration are equally good at shares of about 0.4 to 0.6 (interpolated between epsilons
+#: of 11 runs each).
 LARGEST_SHARE = 3 / 8
 
 CARD = Card(
@@ -35,9 +36,9 @@ CARD = Card(
     title="Hybrid",
     estimator="Hybrid",
     summary=(
-        "EUGkM finds the centres. One noisy Lloyd iteration on the records refines them with half "
-        "of the budget, if its expected error is small enough. Otherwise EUGkM gets the whole "
-        "budget."
+        "EUGkM finds the centres. If the expected error of one noisy Lloyd iteration is small "
+        "enough, this iteration uses half of the budget to improve the centres. Otherwise EUGkM "
+        "gets the whole budget."
     ),
     paper="Su, Cao, Li, Bertino, Jin 2016; as in Lee, Kifer 2016",
     algorithm="Hybrid",
@@ -47,10 +48,10 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "Sequential composition of Laplace mechanisms: the number of records (2% of "
-                "epsilon), the counts of the cells, and the counts and sums of the iteration, if "
-                "any. The decision for or against the iteration depends only on the noisy number "
-                "of records and on public parameters."
+                "A sequential composition of Laplace mechanisms releases the number of records (2% "
+                "of epsilon), the counts of the cells, and (if there is an iteration) the "
+                "iteration's counts and sums. The decision for or against the iteration depends "
+                "only on the noisy number of records and on public parameters."
             ),
         ),
         Variant(name="published", private=False, reason=TRUE_SIZE),
@@ -58,21 +59,24 @@ CARD = Card(
     parameters=takes("hybrid"),
     decides=True,
     deviations=(
-        "In Su et al. an analysis of the errors decides. Published: one iteration with half of "
-        "epsilon if this half is at least sqrt(500 K^3 (d + (4 d r^2)^(1/3))^3) / N, r = 0.225. "
-        "Then the error of the iteration, summed over the centres, is at most 0.004. IBM's "
-        "diffprivlib has this formula from their paper. That it decides here, and the two halves, "
-        "are our reading. Mean NICV / true at epsilon 0.1 and 1 on S1 (K 15): 3.7 and 1.8, if it "
-        "always iterated 8.4 and 2.0; on Blood (K 2): 3.0 and 1.5, if it always iterated 2.7 and "
-        "1.3 (60 draws each).",
-        "Sound: one iteration with half of the budget left after the number of records, if its "
-        "error 2 (K s / N)^2 (d + q) at a centre is at most 3/8 of d h^2 / 12. s is the scale of "
-        "its noise, q the mean squared norm of a centre (r = 0.225), h the width of EUGkM's cells "
-        "and d h^2 / 12 the variance of a record's place in its cell. The factor 3/8 is fitted to "
-        "S1, Unbalance, DS1 and DS3. On DS2 (K 3) it costs a little: median NICV / true 1.0061 "
-        "instead of EUGkM's 1.0040 at epsilon 0.1, 1.0010 instead of 1.0006 at 2 (200 draws each).",
-        "The iteration adds the same noise to counts and sums; Su et al. split its budget between "
-        "them. With two columns the two errors differ by less than 6%.",
+        "In Su et al. an analysis of the errors decides whether there is an iteration. Published: "
+        "there is one iteration, with half of epsilon, if this half is at least sqrt(500 K^3 (d + "
+        "(4 d r^2)^(1/3))^3) / N, where r is 0.225. Then the error of the iteration, summed over "
+        "the centres, is at most 0.004. IBM's diffprivlib has this formula from the paper of Su et "
+        "al. We assume that this formula decides here, and that grid and iteration each get half. "
+        "The mean NICV / true at epsilon 0.1 and 1 is 3.7 and 1.8 on S1 (K 15), and would be 8.4 "
+        "and 2.0 if the method always iterated; on Blood (K 2) it is 3.0 and 1.5, and would be 2.7 "
+        "and 1.3 (60 draws each).",
+        "Sound: there is one iteration, with half of the budget that remains after the number of "
+        "records, if the iteration's error 2 (K s / N)^2 (d + q) at a centre is at most 3/8 of d "
+        "h^2 / 12. Here s is the scale of the iteration's noise, q is the mean squared norm of a "
+        "centre (r = 0.225), h is the width of EUGkM's cells, and d h^2 / 12 is the variance of a "
+        "record's place in its cell. The factor 3/8 is fitted to S1, Unbalance, DS1 and DS3. On "
+        "DS2 (K 3) the result is slightly worse than EUGkM's: the median NICV / true is 1.0061 "
+        "instead of 1.0040 at epsilon 0.1, and 1.0010 instead of 1.0006 at epsilon 2 (200 draws "
+        "each).",
+        "The iteration adds the same noise to counts and sums; Su et al. split the budget between "
+        "both. With two columns the two errors differ by less than 6%.",
         CELLS,
         RESTARTS,
         PLACED,
@@ -82,7 +86,7 @@ CARD = Card(
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """Run EUGkM, then one iteration if it is worth it (Su et al., Hybrid)."""
+    """Run EUGkM, then one iteration if its expected error is small enough (Su et al., Hybrid)."""
     space, K, variant = space_of(records, config), config.clusters, config.variant
     size = noisy_size(records, accountant, step="cells", epsilon=config.epsilon, variant=variant)
     times = config.neighbours.multiplier
@@ -112,10 +116,10 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 def iterates(
     variant: VariantName, size: float, epsilon: float, space: Space, clusters: int, times: int = 1
 ) -> bool:
-    """Return whether one iteration with half of ``epsilon`` is worth it.
+    """Return whether the expected error of one iteration with half of ``epsilon`` is small enough.
 
     Neighbours differ by ``times`` records. ``size`` is the noisy number of records (published: the
-    true one), ``epsilon`` the budget of grid and iteration together.
+    true number), and ``epsilon`` is the budget of grid and iteration together.
 
     Notes
     -----

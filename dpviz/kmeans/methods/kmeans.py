@@ -70,10 +70,9 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def _unequal(records: Records, space: Space, centers: Floats) -> Floats:
-    """Remove repeated centres (K, d), which occur if there are few distinct records."""
     apart = cKDTree(centers).query(centers, k=2)[0][:, 1]
     if apart.min() > _EQUAL:
         return centers
-    # If centres are equal, all records are assigned to one of them; keep this centre.
+    # If centres are equal, all records are assigned to one of these centres; keep this centre.
     kept: Floats = centers[(apart > _EQUAL) | (records.sums(space, centers)[:, 0] > 0)]
     return kept

@@ -28,7 +28,7 @@ from dpviz.privacy.mechanisms import Accountant
 STEPS = 30_000
 
 #: Maximum number of simulated records; statistics of more records are scaled down. The published
-#: variant simulates all records: the largest set of the paper, Gowalla, has 107,021.
+#: variant simulates all records: the largest set of the paper, Gowalla, has 107,021 records.
 SIZE = {"sound": 2000, "published": 200_000}
 
 #: Number of k-means runs on the simulated records.
@@ -73,25 +73,26 @@ CARD = Card(
         "Section 3.2 names the constraints; Lee, Wang, Kifer 2015 give the likeliest values, which "
         "under Laplace noise have the least L1 change. These values are not unique; our values "
         "spread the change equally over the clusters. The published chain starts and samples from "
-        "the centres of these statistics, the sound chain from the centres of the iterations. Both "
+        "the centres of these statistics; the sound chain uses the centres of the iterations. Both "
         "chains assign records to the centres that the iterations used (section 3.1). After "
-        "section 3.2 the same symbol means the consistent centres, which are worse (on S1 10.0, "
-        "7.3, 4.2, 2.7, 2.1).",
+        "section 3.2 the same symbol means the consistent centres, which are worse (on S1 they "
+        "have the ratios 10.0, 7.3, 4.2, 2.7, 2.1).",
         f"The sound variant simulates at most {SIZE['sound']:,} records, scales statistics down to "
         "this number, and counts a deviation once. The published variant simulates all records, up "
         f"to {SIZE['published']:,}; with more records, it counts a deviation once for every record "
         "that a simulated record represents. On S1 as in figure 1 (epsilon 0.05, 0.1, 0.25, 0.5, "
-        "1, mean of 20 draws), the published variant has 9.5, 6.8, 4.1, 2.7, 2.1; with at most "
-        "2,000 simulated records it has 8.6, 6.1, 3.7, 2.6, 2.0. The sound variant, in the box, "
-        "has 5.8, 4.7, 3.7, 2.6, 2.1.",
-        "MCMC is better if the result of DPLloyd is poor, and can be worse if it is good. Median "
-        "WCSS divided by that of DPLloyd, in the method's space, T 5, 20 draws, domain from the "
-        "data, same epsilons: published on S1 (K 15) .53 .53 .55 .62 .89, unbalance (8) .59 .68 "
-        ".76 .75 .67, blood (2) .61 .49 .84 .95 .98, DS1 (15) .73 .77 .96 1.01 1.02, DS3 (5) 1.00 "
-        "1.05 1.06 1.07 1.09; sound on S1 .53 .52 .55 .52 .72.",
+        "1, mean of 20 draws), the published variant has the ratios 9.5, 6.8, 4.1, 2.7, 2.1; with "
+        "at most 2,000 simulated records it has 8.6, 6.1, 3.7, 2.6, 2.0. The sound variant, in the "
+        "box, has the ratios 5.8, 4.7, 3.7, 2.6, 2.1.",
+        "MCMC is better than DPLloyd if the result of DPLloyd is poor, and can be worse if that "
+        "result is good. These are the medians of WCSS divided by the WCSS of DPLloyd, in the "
+        "method's space (T 5, 20 draws, domain from the data, same epsilons): published on S1 (K "
+        "15) .53 .53 .55 .62 .89, unbalance (8) .59 .68 .76 .75 .67, blood (2) .61 .49 .84 .95 "
+        ".98, DS1 (15) .73 .77 .96 1.01 1.02, DS3 (5) 1.00 1.05 1.06 1.07 1.09; sound on S1 .53 "
+        ".52 .55 .52 .72.",
         "With temperature printed, the log ratio does not contain epsilon, as in section 3.3. The "
         "target distribution of the paper contains epsilon (temperature posterior); then published "
-        "MCMC on S1 has 11.2, 8.7, 4.9, 3.0, 2.2.",
+        "MCMC on S1 has the ratios 11.2, 8.7, 4.9, 3.0, 2.2.",
         "Section 3.3 writes the log ratio with one cluster i and one cluster j for all iterations; "
         "here each iteration has its own i and j. If i and j are the same cluster, its change is "
         "added once, as in the target distribution. The correction uses the component from which a "
@@ -100,8 +101,9 @@ CARD = Card(
         f"{RESTARTS} runs.",
     ),
     errata=(
-        "Section 3.1: the log likelihood is proportional to minus the sum of the distances; the "
-        "minus sign, which the target distribution of section 3.3 has, is missing.",
+        "In section 3.1, the log likelihood should be proportional to minus the sum of the "
+        "distances, but the minus sign, which the target distribution of section 3.3 has, is "
+        "missing.",
     ),
 )
 
@@ -140,7 +142,6 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def _distinct(points: Floats, config: KMeansConfig) -> tuple[Floats, Floats | None]:
-    """Return points and weights for k-means; the published variant merges equal points."""
     if config.variant == "sound":
         return points, None
     distinct, numbers = np.unique(points, axis=0, return_counts=True)

@@ -30,22 +30,23 @@ PER_GENERATION, FEWEST = 800, 8
 MUTATION, DECAY = 0.2, 0.95
 
 _PROOF = (
-    "The score of a set is minus its WCSS, up to a number that is the same for all sets: minus the "
-    "sum, over the records, of the squared distance to the set in excess of that to the nearest "
-    "candidate set. An added record lowers each score by 0 to R; R is the largest possible "
-    "difference between two candidates for one record of the box. R is computed only from the "
-    "candidates, which depend only on earlier choices. For sets v and w, let k be the centre of w "
-    "nearest to a record t. The distances to v and w differ by at most the maximum over t of "
-    "|t - v_k|^2 - |t - w_k|^2, so by at most the largest of these maxima over k, and never by "
-    "more than the largest distance to the nearest centre. All choices are exponential mechanisms "
-    "of sensitivity R, without replacement, and their budgets add up to epsilon."
+    "The score of a set is minus its WCSS, up to a number that is the same for all sets. The score "
+    "is minus the sum over the records of a difference: the squared distance to the set minus the "
+    "squared distance to the nearest candidate set. An added record lowers each score by 0 to R; R "
+    "is the largest possible difference between two candidates for one record of the box. R is "
+    "computed only from the candidates, which depend only on earlier choices. For sets v and w, "
+    "let k be the centre of w nearest to a record t. The distances to v and w differ by at most "
+    "the maximum over t of |t - v_k|^2 - |t - w_k|^2, so by at most the largest of these maxima "
+    "over k, and never by more than the largest distance to the nearest centre. All choices are "
+    "exponential mechanisms of sensitivity R, without replacement, and their budgets add up to "
+    "epsilon."
 )
 
 _RULE = (
     "The number of generations is computed from the true number of records. One record more or "
-    "less (also a replaced one that leaves the domain or lacks a value) can change it, which the "
-    "steps of the run show. Lee, Kifer print no number; the rule of Zhang et al. is from a public "
-    "implementation."
+    "less (also a replaced record that leaves the domain or lacks a value) can change this number, "
+    "which the steps of the run show. Lee, Kifer do not print a number; the rule of Zhang et al. "
+    "is from a public implementation."
 )
 
 #: Approximate time of a run on 30,000 records.
@@ -57,7 +58,7 @@ CARD = Card(
     title="PrivGene",
     estimator="PrivGene",
     summary=(
-        "A genetic algorithm: it starts from random candidate sets of K centres; the enhanced "
+        "A genetic algorithm that starts from random candidate sets of K centres. The enhanced "
         "exponential mechanism selects ten sets by their WCSS; crossover and shrinking mutations "
         "of these sets make the next generation. T is the number of generations."
     ),
@@ -78,18 +79,19 @@ CARD = Card(
         f"{CANDIDATES} candidates, {PARENTS} parents, N epsilon / 8,000 generations, selection "
         "without replacement, and mutations that shrink by 5% per generation are from a public "
         "implementation; the original text was not available. The minimum of 8 generations is our "
-        "reading (that implementation: 2). Published: T is the maximum number of generations. "
+        "reading (that implementation has 2). Published: T is the maximum number of generations. "
         "Sound: T is the number of generations.",
-        "Our reading: a child takes its first centres from one parent and the others from a second "
-        f"parent; then normal noise moves one of its centres, {MUTATION:g} wide at first (the box "
-        "is 2 wide; that implementation: 0.1). Parents stay among the candidates, as Lee and Kifer "
-        "describe; in that implementation they don't.",
-        "S1 (K 15), mean NICV / true at epsilon 0.1 and 1: published 10.4 and 8.0; with at least 2 "
-        "generations 9.6 and 6.5; with mutations 0.1 wide 10.3 and 8.1; without parents 10.6 and "
-        "8.2; with all three, as in that implementation, 9.7 and 6.4 (60 draws each).",
+        "Our reading: a child takes its first centres from one parent and its other centres from a "
+        f"second parent; then normal noise, {MUTATION:g} wide at first, moves one of the child's "
+        "centres (the box is 2 wide; that implementation has 0.1). Parents stay among the "
+        "candidates, as Lee and Kifer describe; in that implementation they don't.",
+        "On S1 (K 15), the mean NICV / true at epsilon 0.1 and 1 is 10.4 and 8.0 in the published "
+        "variant. The mean is 9.6 and 6.5 with at least 2 generations, 10.3 and 8.1 with mutations "
+        "0.1 wide, 10.6 and 8.2 without parents, and 9.7 and 6.4 with all three changes, as in "
+        "that implementation (60 draws each).",
         "Enhanced exponential mechanism: its sensitivity R is an upper bound on the difference "
-        "between two candidates for one record. R shrinks as the candidates become similar. "
-        "Published: with the usual factor 2.",
+        "between two candidates for one record. R shrinks as the candidates become similar. The "
+        "published variant has the usual factor 2.",
         "Squared distances are truncated to multiples of 2^-20, so that their sum is exact.",
     ),
 )
@@ -140,16 +142,15 @@ def difference(candidates: Floats) -> float:
     Notes
     -----
     Let k be the centre of w nearest to t. Then D(t, v) - D(t, w) <= |t - v_k|^2 - |t - w_k|^2. This
-    is linear in t and largest in a corner of the box: the sum over the axes of
-    v^2 - w^2 + 2 |v - w|. Also, each centre of v has a farthest corner, and D(t, v) is at most the
-    smallest squared distance of a centre to its farthest corner.
+    difference is linear in t and largest in a corner of the box: the sum over the axes of v^2 - w^2
+    + 2 |v - w|. Also, each centre of v has a farthest corner, and D(t, v) is at most the smallest
+    squared distance of a centre to its farthest corner.
     """
     farthest = ((1 + np.abs(candidates)) ** 2).sum(axis=2).min(axis=1)
     return float(loops().difference(candidates, farthest))
 
 
 def _offspring(parents: Floats, generation: int, generator: np.random.Generator) -> Floats:
-    """Parents and their offspring, shape (CANDIDATES, K, d): crossover, then mutation."""
     K, d = parents.shape[1:]
     born = CANDIDATES - len(parents)
     first = generator.integers(len(parents), size=born)

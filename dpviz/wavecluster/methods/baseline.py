@@ -39,9 +39,9 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "Every synopsis is a sequence of Laplace mechanisms whose budgets sum to "
-                "epsilon under a declared domain; its resolution depends on a noisy number of "
-                f"records ({COUNT_SHARE:.0%} of epsilon) and on noisy counts alone."
+                "Every synopsis is a sequence of Laplace mechanisms whose budgets sum to epsilon "
+                "under a declared domain; its resolution depends only on a noisy number of records "
+                f"({COUNT_SHARE:.0%} of epsilon) and on noisy counts."
             ),
         ),
         Variant(
@@ -57,18 +57,18 @@ CARD = Card(
     parameters=takes("baseline", "epsilon", "synopsis"),
     lays_own_cells=True,
     deviations=(
-        "The sound variant spends budget on the number of records, even if one record is replaced, "
-        "because the new record may be outside the domain or lack a value, and is then left out.",
+        "The sound variant spends budget on the number of records, even if one record is replaced: "
+        "the new record may be outside the domain or lack a value, and is then left out.",
         "Records are rounded to a public lattice of about a million cells (for a grid of counts, "
-        "to the centres of its cells), and a synopsis has at most two million leaves. Both are "
-        "finer than the grid. On DS2 the rounding lowers k' by 0.2%.",
-        "Synthetic points are counted per cell, not drawn separately; the law is the same.",
+        "to the centres of its cells), and a synopsis has at most two million leaves. The lattice "
+        "and the leaves are finer than the grid. On DS2 the rounding lowers k' by 0.2%.",
+        "Synthetic points are counted per cell, not sampled; the distribution is the same.",
         "The paper gives no constants for the adaptive grid, and does not say where in a leaf the "
         "points are. Here c = 10, alpha = 0.5 and c2 = 5, as in the paper on adaptive grids, and "
         "points are uniform. With these choices, Baseline has about 9 clusters on DS1 at epsilon "
         "0.1 (the paper has more than 30 in section 7.3), and k' = 309 on DS2 at epsilon 1 (the "
-        "paper has 284). With half of epsilon, k' is 283 there, and its error is 36.6% or more "
-        "from epsilon 0.5 on (the paper has 32.2%).",
+        "paper has 284). With half of epsilon, k' on DS2 is 283. From epsilon 0.5 on, the error of "
+        "k' is at least 36.6% (the paper has 32.2%).",
         "Noisy numbers of records are rounded to whole numbers of synthetic points. The points are "
         "counted on the grid of the data, not on a grid over their own range.",
         *READINGS,
@@ -106,8 +106,8 @@ def synthetic_counts(
     """Counts of synthetic points; each leaf has max(0, round(records)) uniform points.
 
     Single points are not sampled. Instead, axis by axis, the number of a leaf's points in each
-    column of cells is sampled from a binomial law, given the remaining points. The distribution is
-    the same, and the time does not grow with the number of points.
+    column of cells is sampled from a binomial distribution, given the remaining points. The
+    distribution is the same, and the time does not grow with the number of points.
     """
     records = np.maximum(np.round(leaves.records), 0).astype(np.int64)
     cells = np.zeros(records.size, dtype=np.intp)
@@ -128,7 +128,6 @@ def _split(
     cells: NDArray[np.intp],
     generator: np.random.Generator,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
-    """Distribute records, uniform in [low, high), to columns of width 1; return nonempty parts."""
     parts = []
     column = np.floor(low).astype(np.intp)
     start = low

@@ -11,7 +11,7 @@ from dpviz.wavecluster.parameters import Config
 READINGS = (
     "The paper does not define the bounds of the feature space. By default, the published variants "
     "use the range of the data, from the smallest to the largest value of each column.",
-    "The paper prints k = (1 - p)|L|, which is usually not a whole number. It is rounded up, which "
+    "The paper prints k = (1 - p)|L|, which is usually not a whole number. We round k up, which "
     "gives k = 144, as in the paper, for the data set DS2.",
     "Different sections of the paper keep the values that reach the p-th percentile, the k largest "
     "values, or the values above the k-th value. Here the percentile is the k-th largest value, "
@@ -24,20 +24,20 @@ READINGS = (
 
 #: Note on the sensitivities of the techniques that read the true coefficients.
 OTHER_WAVELETS = (
-    "The paper gives the sensitivity only for Haar. For any wavelet, it is computed here from the "
-    "wavelet and the grid."
+    "The paper gives the sensitivity only for Haar. Here the sensitivity is computed from the grid "
+    "and the wavelet, for any wavelet."
 )
 
 #: Reason why the paper's proofs (section 5.1) fail if a record is modified.
 MODIFIED: Mapping[str, str] = {
     "replace_one": (
-        "According to the paper, a modified record changes one count. In fact it changes two "
-        "counts, and the noise hides only one of these changes."
+        "According to the paper, a modified record changes one count. In fact, such a record "
+        "changes two counts, and the noise hides only one of these changes."
     )
 }
 
 
 def hide_one_change(accountant: Accountant, config: Config) -> None:
-    """Let a published variant hide one changed count, even if a record is replaced, as printed."""
+    """Let a published variant hide one changed count, even if a record is replaced (as printed)."""
     if config.variant == "published":
         accountant.hide(config.neighbours.cap)

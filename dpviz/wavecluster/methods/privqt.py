@@ -29,15 +29,16 @@ CARD = Card(
             private=True,
             reason=(
                 "One record changes one count by 1, so Lap(1/epsilon) on each count makes the "
-                "counts epsilon-private under a declared domain; later steps read only these."
+                "counts epsilon-private under a declared domain; later steps read only these "
+                "counts."
             ),
         ),
         Variant(
             name="published",
             private=True,
             reason=(
-                "The steps are those of the sound variant: under a declared domain, adding or "
-                "removing a record changes one count by 1, which Lap(1/epsilon) hides."
+                "The steps are the same as in the sound variant: under a declared domain, adding "
+                "or removing a record changes one count by 1, which Lap(1/epsilon) hides."
             ),
             fails=MODIFIED,
         ),
@@ -49,7 +50,8 @@ CARD = Card(
         "Section 5.2.1: if every positive coefficient is 0.5 and epsilon is 1, noise makes on "
         "average theta = 0.349 |L| of them non-positive, not 0.43 |L|; so k' is not near k there.",
         "Section 5.2.1: the density of |L'_n| counts one set of x coefficients for all sets of x. "
-        "It is a density only if all coefficients are equal. Its mean, theta, is correct.",
+        "This expression is a density only if all coefficients are equal. Its mean, theta, is "
+        "correct.",
         "Theorem 4: gamma, the width of the margin around the threshold, is twice as large as the "
         "union bound requires, because |Lap(1/epsilon)| exceeds gamma/4 with probability "
         "exp(-epsilon gamma/4), not exp(-epsilon gamma/8).",
@@ -57,7 +59,7 @@ CARD = Card(
         "and PrivTHREM instead, and gives PrivQT 32.2% and more in the same sentence.",
         "In section 7.2, the number 108.45 on DS2 is not a bound, but the mean surplus of k', (1 - "
         "p) |Z| / 2, without the coefficients that noise removes (theta). With theta it is 107.5; "
-        "a mean of ten draws has a standard error of 2.2, so the printed 105.2 agrees.",
+        "a mean of ten draws has a standard error of 2.2, so the printed 105.2 agrees with it.",
     ),
 )
 

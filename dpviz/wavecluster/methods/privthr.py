@@ -32,9 +32,9 @@ CARD = Card(
     title="PrivTHR",
     estimator="PrivTHR",
     summary=(
-        "Releases noisy counts with a share alpha of the budget, and with the rest a noisy number "
-        "of non-positive cells. Half of this number is subtracted from the number of positive "
-        "cells before the threshold is computed."
+        "Releases noisy counts with a share alpha of the budget, and a noisy number of "
+        "non-positive cells with the remaining budget. Half of this number is subtracted from the "
+        "number of positive cells before the threshold is computed."
     ),
     paper="Chen, Yu, Chirkova 2015",
     algorithm="Algorithm 3",
@@ -44,19 +44,21 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "Under a declared domain, two Laplace mechanisms run in sequence. They release the "
-                "counts with alpha*epsilon (one record changes one count by 1), and the number Z "
-                "of non-positive coefficients with the rest (its sensitivity is computed from the "
-                "wavelet). The threshold is computed only from their outputs."
+                "Under a declared domain, two Laplace mechanisms run in sequence. The mechanisms "
+                "release the counts with alpha*epsilon (one record changes one count by 1), and "
+                "the number Z of non-positive coefficients with the remaining budget (the "
+                "sensitivity of Z is computed from the wavelet). The threshold is computed only "
+                "from the outputs of both."
             ),
         ),
         Variant(
             name="published",
             private=True,
             reason=(
-                "The steps are those of the sound variant. Under a declared domain, adding or "
-                "removing a record changes one count by 1, which Lap(1/(alpha*epsilon)) hides; the "
-                "rest of the budget hides the change of the number Z of non-positive coefficients."
+                "The steps are the same as in the sound variant. Under a declared domain, adding "
+                "or removing a record changes one count by 1, which Lap(1/(alpha*epsilon)) hides; "
+                "the remaining budget hides the change of the number Z of non-positive "
+                "coefficients."
             ),
             fails=MODIFIED,
         ),
@@ -71,8 +73,8 @@ CARD = Card(
     ),
     errata=(
         "Section 4.3 says that the counts (eps1) need less budget than Z (eps2). But section 7.4 "
-        "gives the counts 90%. This is correct, because gamma, the margin of the counts around the "
-        "threshold, has a larger factor than beta, the error of Z.",
+        "gives the counts 90%. The 90% are correct, because gamma, the margin of the counts around "
+        "the threshold, has a larger factor than beta, the error of Z.",
         "Theorem 5: beta, the bound on the noise of Z'/2, is four times as large as the step "
         "requires. Z'/2 is subtracted, so the noise is half of Lap(1/eps2), which exceeds beta "
         "with probability exp(-2 eps2 beta), not exp(-eps2 beta/2).",

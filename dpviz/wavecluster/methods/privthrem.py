@@ -25,8 +25,8 @@ CARD = Card(
     title="PrivTHREM",
     estimator="PrivTHREM",
     summary=(
-        "Releases noisy counts with a share alpha of the budget. With the rest, the exponential "
-        "mechanism draws a threshold near the true threshold."
+        "Releases noisy counts with a share alpha of the budget. With the remaining budget, the "
+        "exponential mechanism samples a threshold near the true threshold."
     ),
     paper="Chen, Yu, Chirkova 2015",
     algorithm="Algorithm 4",
@@ -37,9 +37,9 @@ CARD = Card(
             private=True,
             reason=(
                 "A Laplace mechanism on the counts spends alpha*epsilon, and the exponential "
-                "mechanism the rest. The sensitivity of its score is computed from the wavelet; "
-                "candidates reach up to the largest noisy coefficient, which is already private. "
-                "The rank of the threshold is not released."
+                "mechanism spends the remaining budget. The sensitivity of the score is computed "
+                "from the wavelet; candidates reach up to the largest noisy coefficient, which is "
+                "already private. The rank of the threshold is not released."
             ),
         ),
         Variant(
@@ -57,27 +57,29 @@ CARD = Card(
     theorem=6,
     deviations=(
         "In the sound variant, candidates reach up to the largest noisy coefficient, not the "
-        "largest true coefficient; the score's sensitivity is computed for any wavelet; the noise "
-        "hides all records in which neighbours differ; the rank k' is not released. A release "
+        "largest true coefficient. The score's sensitivity is computed for any wavelet, the noise "
+        "hides all records in which neighbours differ, and the rank k' is not released. A release "
         "draws one of 16,384 candidates by permute and flip.",
         "A run makes one draw of the exponential mechanism, because the mean of several draws "
         "would spend the budget several times.",
-        "The published variant's sensitivity for other wavelets than Haar is max(n+, n-), as "
-        "the paper hints. It is too small, because the target rank k moves too.",
+        "The published variant's sensitivity for other wavelets than Haar is max(n+, n-), as the "
+        "paper suggests. This sensitivity is too small, because the target rank k moves too.",
         "If no true coefficient is positive, the paper's (0, Max] is empty: the published "
         "variant draws the threshold from (0, 1].",
         *READINGS,
     ),
     errata=(
-        "Section 4.4 prints the parts of (0, Max] as (x_{i-1}, x_i]. These are empty, because the "
-        "values decrease with i. The example (x_2, x_1] shows that (x_{i+1}, x_i] is meant.",
+        "Section 4.4 prints the parts of (0, Max] as (x_{i-1}, x_i]. These intervals are empty, "
+        "because the values decrease with i. The example (x_2, x_1] shows that (x_{i+1}, x_i] is "
+        "meant.",
         "Section 7.2 says that k' on DS2 is more sensitive to epsilon than k' of PrivTHR, and "
-        "refers to section 5.2.3. That section says so if ln(W_k / (W_max - W_k)) is positive. On "
-        "DS2 it is -2.8.",
+        "refers to section 5.2.3. That section says this for the case that ln(W_k / (W_max - W_k)) "
+        "is positive. On DS2 it is -2.8.",
         "By theorem 6, k' is between k - eta1 and k + eta2 with a probability of at least 1 - 2 "
-        "omega, for a chosen omega. Often this excludes nothing, because the lower end is below 1 "
-        "or the upper end above |L|: eta1 contains |L| - k, and eta2 contains k. The proof has a "
-        "wrong sign: omega must be at least the right side, not at most.",
+        "omega, for a chosen omega. Often these bounds exclude nothing, because the lower end is "
+        "below 1 or the upper end is above |L|: eta1 contains |L| - k, and eta2 contains k. The "
+        "proof has a wrong sign: omega must be at least the right side, not at most the right "
+        "side.",
         "Section 7.2 gives errors of k' below 4.7% for PrivQT and PrivTHREM; the correct names are "
         "PrivTHR and PrivTHREM.",
     ),
@@ -128,8 +130,8 @@ def candidates(true: Floats, noisy: Floats, config: Config) -> tuple[Floats, Flo
     """
     values = positive_values(true)
     # The published variant chooses from (0, Max] of the true W; the sound variant chooses up to the
-    # largest noisy coefficient, which is already private. If it is not positive, no cell can be
-    # significant for any d'.
+    # largest noisy coefficient, which is already private. If this coefficient is not positive, no
+    # cell can be significant for any d'.
     sound = config.variant == "sound"
     largest = float(noisy.max()) if sound else float(values.max(initial=0.0))
     edges, ranks = rank_intervals(values, largest if largest > 0 else 1.0)
@@ -140,7 +142,7 @@ def rank_intervals(values: Floats, top: float) -> tuple[Floats, Floats]:
     """Split (0, top] at positive coefficients (m,), which are ascending and clipped to ``top``.
 
     Returns edges (m + 2,) and ranks (m + 1,). ``ranks[i]`` is the number of true coefficients that
-    reach a threshold in interval i: from m in the lowest interval to 0 in the highest.
+    reach a threshold in interval i: from m in the lowest interval to 0 in the highest interval.
     """
     edges = np.concatenate(([0.0], np.minimum(values, top), [top]))
     return edges, np.arange(values.size, -1, -1, dtype=float)

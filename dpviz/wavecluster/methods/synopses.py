@@ -156,7 +156,6 @@ def privelet(source: Source, accountant: Accountant, epsilon: float, n: float) -
 
 
 def _haar(cells: Floats, axis: int) -> Floats:
-    """Haar coefficients of an axis times the sizes of their blocks; a record changes each by 1."""
     sums = np.moveaxis(cells, axis, 0)
     details = []
     while len(sums) > 1:
@@ -228,12 +227,10 @@ def _grid_leaves(records: Floats) -> Leaves:
 
 
 def _side(cells: float, ndim: int) -> int:
-    """Cells per axis of a grid with about ``cells`` cells in total, at least 2."""
     return min(max(2, math.ceil(_root(cells, ndim))), _highest_side(ndim))
 
 
 def _height(cells: float, ndim: int) -> int:
-    """Number of halvings per axis for a grid with about ``cells`` cells in total, at least 1."""
     highest = math.floor(math.log2(_highest_side(ndim)))
     return min(max(1, round(math.log2(_side(cells, ndim)))), highest)
 

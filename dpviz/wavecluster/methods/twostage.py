@@ -55,16 +55,16 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "One record changes one count B by 1. (1) Gradual release: rough counts are "
-                "random functions of finer counts, without reading B again, so counts up to a "
-                "share a of the budget cost a*epsilon together. The share, and the limit below "
-                "which a count is low, follow from earlier releases. (2) The rest of the budget, "
-                "in parallel: counts that are not low get finer, up to epsilon in total; for low "
+                "One record changes one count B by 1. (1) Gradual release: rough counts are random "
+                "functions of finer counts, without reading B again, so counts up to a share a of "
+                "the budget cost a*epsilon together. The share, and the limit below which a count "
+                "is low, follow from earlier releases. (2) The remaining budget is used in "
+                "parallel: counts that are not low get finer, up to epsilon in total; for low "
                 "counts only the number of zeros is released, which one record changes by at most "
-                "1. A record in a low count costs a*epsilon + (1 - a)*epsilon, any other record "
-                "epsilon. If neighbours differ by m records, in any counts, all noise is m times "
-                "as large, so each of the m records costs epsilon/m. Everything else is computed "
-                "from these releases and public parameters, under a declared domain."
+                "1. A record in a low count costs a*epsilon + (1 - a)*epsilon, and any other "
+                "record costs epsilon. If neighbours differ by m records, in any counts, all noise "
+                "is m times as large, so each of the m records costs epsilon/m. Everything else is "
+                "computed from these releases and public parameters, under a declared domain."
             ),
         ),
     ),
@@ -77,8 +77,8 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 
     For Haar, the counts are block counts, and the average subband is a multiple of them. For other
     wavelets, the counts are cell counts, and each sample of the counts is transformed, see
-    :func:`~dpviz.wavecluster.random_field.likely_counts`. The run's counts and subband are means
-    given the releases.
+    :func:`~dpviz.wavecluster.random_field.likely_counts`. The run's counts and subband are
+    conditional means given the releases.
     """
     check_level(config.level, source.shape)
     whole = sums_blocks(config.wavelet)
@@ -87,7 +87,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     room = block_sums(np.ones(source.shape), config.level) if whole else np.ones(counts.shape)
     released = replace(released, room=room)
     gain = 2.0 ** (-config.level * counts.ndim / 2)
-    # Imported here, because the import of compiled loops is slow.
+    # Import here, because the import of compiled loops is slow.
     from dpviz.wavecluster.significant import estimate
 
     found = estimate(
@@ -191,5 +191,4 @@ def _subbands(samples: Floats, config: Config) -> Floats:
 
 
 def _spread(blocks: Floats, shape: tuple[int, ...], level: int) -> Floats:
-    """Counts whose blocks have these sums; all cells of a block are equal, padding is empty."""
     return unblocked(blocks / block_sums(np.ones(shape), level), shape, level)
