@@ -1,4 +1,4 @@
-"""The two errors that a user may see; the message of each is one sentence."""
+"""The two errors that a user may see; each error message is one sentence."""
 
 from __future__ import annotations
 

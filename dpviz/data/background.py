@@ -45,7 +45,7 @@ _DRAWN = LRUCache(32)
 
 @dataclass(frozen=True, eq=False)
 class Background:
-    """Name and lines of a GeoJSON file. Comparison is by identity of the object."""
+    """Name and lines of a GeoJSON file. An object is equal only to itself."""
 
     name: str
     lines: Any

@@ -41,7 +41,7 @@ class City(NamedTuple):
 
 @cache
 def cities() -> dict[str, City]:
-    """All cities by title, the most populous first. A shared title means the larger city."""
+    """All cities by title, the most populous first; without smaller cities of the same title."""
     import pyarrow.parquet as pq
 
     found: dict[str, City] = {}
@@ -63,7 +63,7 @@ def cities_within(lon: Sequence[float], lat: Sequence[float]) -> list[City]:
 
 
 def city_words(columns: Sequence[str], bounds: Bounds) -> str:
-    """Return a sentence with the largest city inside bounds of degrees, or '' for other columns.
+    """Return a sentence with the largest city inside the bounds; '' if bounds are not degrees.
 
     The sentence depends only on names and bounds. It also says if latitude and longitude seem to be
     exchanged.
@@ -82,7 +82,7 @@ def city_words(columns: Sequence[str], bounds: Bounds) -> str:
 
 
 def check_not_exchanged(columns: Sequence[str], domain: Domain) -> None:
-    """Raise InputError if bounds contain a city only with latitude and longitude exchanged.
+    """Raise InputError if bounds contain a city only after latitude and longitude are exchanged.
 
     Names and bounds are public, so a release may be refused because of them.
     """

@@ -23,9 +23,9 @@ Bounds = Sequence[Sequence[float]]
 
 #: Words for the horizontal and for the vertical axis, the most certain pair first.
 PAIRS = (
-    # Longitude and latitude in English and French; Spanish and Portuguese; Italian; German; the
-    # languages of the north; Dutch; Turkish; Indonesian; Russian; Ukrainian; Chinese and Japanese;
-    # Korean; Finnish; Vietnamese; and frequent misspellings. The most frequent words are first.
+    # Longitude and latitude in English and French; Spanish and Portuguese; Italian; German; Nordic
+    # languages; Dutch; Turkish; Indonesian; Russian; Ukrainian; Chinese and Japanese; Korean;
+    # Finnish; Vietnamese; and frequent misspellings. The most frequent words are first.
     (
         (
             *("longitude", "long", "lon", "lng", "lons", "longitudes", "longitud", "longitudine"),
@@ -144,7 +144,7 @@ def in_degrees(columns: Sequence[str], bounds: Bounds) -> bool:
 
 
 def mixed_up(columns: Sequence[str], domain: Domain | None) -> str:
-    """Return an error message if the bounds of a latitude are those of a longitude; otherwise ''.
+    """Return an error message if a latitude has the bounds of a longitude; otherwise ''.
 
     Only a longitude exceeds 90 degrees. Bounds beyond 360 have another unit and are accepted.
     """
@@ -165,7 +165,7 @@ def mixed_up(columns: Sequence[str], domain: Domain | None) -> str:
 
 
 def check_bounds(columns: Sequence[str], domain: Domain | None) -> None:
-    """Raise InputError if the declared bounds of a latitude are those of a longitude."""
+    """Raise InputError if a latitude has the declared bounds of a longitude."""
     if said := mixed_up(columns, domain):
         raise InputError(said)
 
@@ -216,7 +216,7 @@ def _axis_words(name: str) -> tuple[str, ...]:
 
 
 def _are_lon_and_lat(lon: str, lat: str) -> bool:
-    """Whether names mean longitude and latitude; a pair of words for length and width also does."""
+    """Whether names mean longitude and latitude; words for length and width count as a pair."""
     across, up = set(words_of(lon)), set(words_of(lat))
     lengths, widths = across & _LENGTH, up & _WIDTH
     others = (across - lengths) | (up - widths)
@@ -229,7 +229,7 @@ def _are_named(lon: str, lat: str) -> bool:
     found = [not one.isdisjoint(words) for words in (across, up) for one in (LON_WORDS, LAT_WORDS)]
     if found == [True, False, False, True]:
         return True
-    # True also if the names differ only in this part, as in pickuplon and pickuplat.
+    # The result is also true if the names differ only in this part, as in pickuplon and pickuplat.
     first, second = "".join(across), "".join(up)
     return any(
         second == first[: at.start(1)] + one_up + first[at.end(1) :]

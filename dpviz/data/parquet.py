@@ -13,7 +13,7 @@ from dpviz.data.reading.cells import BLOCK_ROWS, Cells, check_width
 from dpviz.data.reading.files import PARQUET, megabytes, refusing
 from dpviz.data.reading.kinds import holds_text, readable
 
-#: Largest size of a footer in bytes. In memory it takes up to 20 times its size.
+#: Largest size of a footer in bytes. In memory, a footer needs up to 20 times this size.
 _FOOTER = 2**25
 
 #: Number of bytes that are decoded together.

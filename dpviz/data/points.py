@@ -49,7 +49,7 @@ def read(
         As in :func:`dpviz.read_table`; ``missing`` may also be a single string.
     leave_out
         Whether to leave out rows in which one of these columns contains another value than a
-        number, if such rows are few. By default they raise an error.
+        number, if such rows are few. By default, such rows raise an error.
 
     Returns
     -------

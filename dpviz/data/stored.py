@@ -131,7 +131,7 @@ def stored(
     domain
         Declared bounds of the chosen columns, in their order.
     unit
-        Column of persons. By default it is not among the ``columns``.
+        Column of persons. By default, this column is not among the ``columns``.
     leave_out
         For exploring only: whether to leave out unreadable rows of text. A row is unreadable if a
         cell is not a number, or if there are too many or too few fields.
@@ -146,7 +146,7 @@ def stored(
 
     Notes
     -----
-    A row is left out, and counted, if a chosen column has no finite number within ±1e300 in it.
+    A row is left out, and counted, unless each chosen column has a finite number within ±1e300.
     """
     if isinstance(source, str | os.PathLike):
         source = local_path(os.fspath(source))
@@ -172,7 +172,7 @@ class _Rows:
         raise NotImplementedError
 
     def chunks(self) -> Iterator[tuple[Floats, int]]:
-        """Finite records (m, d) chunk by chunk, each with the number of records left out."""
+        """Chunks of finite records (m, d), each with its number of records that were left out."""
         return map(_finite, self.rows())
 
     def check(self) -> None:
@@ -184,7 +184,7 @@ class _Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class FilePart(_Rows):
-    """A file in its state at the time of opening. All machines read it from the same path."""
+    """A file in its state when it was opened. All machines read this file from the same path."""
 
     path: str
     columns: tuple[str, ...]  # the chosen ones
@@ -479,7 +479,7 @@ def _opened_text(
     encoding = options.encoding or encoding_of(head, title)
     if len(head) == _HEAD and encoding.startswith(("utf-8", "cp")):  # only whole lines
         head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1] or head
-    # A field and a line break take at least two bytes. Packed text has about a tenth of its size.
+    # A field and a line break take at least two bytes. Packing shrinks text to about a tenth.
     most = mark[0] * (10 if path.lower().endswith(".gz") else 1) // 2 + 1
     for above, (other, numeric) in known.items():
         is_alike = encoding == "utf-8" and head.startswith(above)
@@ -541,7 +541,7 @@ def as_points(columns: Sequence[pa.Array]) -> Floats:
 
 def whole_rows(points: Floats) -> NDArray[np.bool_] | None:
     """Mask (m,) of the rows with a finite number in each column; None if these are all rows."""
-    # In most cases these are all rows. This check allocates no array.
+    # In most cases, all rows have finite numbers. This check allocates no array.
     if not points.size or max(abs(points.max()), abs(points.min())) <= LARGEST:
         return None
     known = np.ones(len(points), dtype=bool)
@@ -574,7 +574,7 @@ class ArrayPart(_Rows):
 
 @dataclass(eq=False)
 class IteratorPart(_Rows):
-    """Arrays with ``ndim`` columns from an iterator; ``begin`` returns one for each pass."""
+    """Arrays with ``ndim`` columns from an iterator; ``begin`` returns an iterator for a pass."""
 
     title: str
     begin: Callable[[], Iterable[ArrayLike]]

@@ -156,11 +156,11 @@ def smallest_hashes(
 def identified(units: NDArray[np.generic], *, rounded: bool = False) -> pd.Categorical:
     """Text of every identifier (n,), independent of the type of its column.
 
-    A single unusual identifier can turn a column of whole numbers into decimals or text, and must
+    A single unusual identifier can turn a column of whole numbers into decimals or text. This must
     not change the choice for other persons. So 7, 7.0 and 007 always mean the same person. The code
     is -1 if a cell does not identify a person, or if rounding may have made the identifiers of
     several persons equal; with ``rounded``, for classes, it is not -1 in the second case. An error
-    message would reveal one record.
+    would reveal one record.
     """
     import pandas as pd
 
@@ -185,7 +185,7 @@ def identified(units: NDArray[np.generic], *, rounded: bool = False) -> pd.Categ
 def plain_text(text: str) -> str | None:
     """Text of an identifier without invisible characters; None if it does not identify a person.
 
-    Two Unicode forms of a name mean the same person.
+    Two Unicode forms of the same name mean the same person.
     """
     text = text.strip()
     if len(text) > _LONGEST:
@@ -200,7 +200,7 @@ def plain_text(text: str) -> str | None:
 
 
 def short_name(text: str) -> str:
-    """Standard spelling of an identifier; a digest if this has more than 40 characters."""
+    """Standard spelling of an identifier; a digest if the spelling has more than 40 characters."""
     name = _canonical(text)
     if len(name) <= SHORT:
         return name

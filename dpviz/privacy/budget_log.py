@@ -137,7 +137,7 @@ def micro(name: str, value: object) -> int:
 
 
 class DamagedError(Exception):
-    """Raised if the content is not from this module; the message continues the file's name."""
+    """Raised if the content is not from this module; its message follows the name of the file."""
 
 
 @dataclass
@@ -157,7 +157,7 @@ class Log:
     totals: dict[str, int] = field(default_factory=dict)
     spent: dict[str, int] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
-    #: Source for which each file was read, found by file, by path, or by number (with the file).
+    #: Source for which each file was read, with three keys: file, path, and number (with the file).
     origins: dict[Origin, str] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     numbers: dict[str, tuple[str, Origin]] = field(default_factory=dict)
@@ -261,8 +261,8 @@ class Log:
         and by its number on the disk, which stays the same if the file is renamed. After a file is
         deleted, its number may belong to a file with other data. Therefore the number is used only
         if the caller names the source. Raises PrivacyRefusal if the files belong to another source
-        than the named source, or to several sources. If no source is named, it is also raised if
-        the files may belong to a known source, but this is not clear.
+        than the named source, or to several sources. PrivacyRefusal is also raised if no source is
+        named and it is not clear whether the files belong to a known source.
 
         Parameters
         ----------

@@ -53,7 +53,7 @@ class Neighbours:
 
     @property
     def multiplier(self) -> int:
-        """Number of records in which neighbours differ; a factor of the sensitivity per record."""
+        """Number of records in which neighbours differ, by which sensitivities are multiplied."""
         return self.cap * (2 if self.relation == "replace_one" else 1)
 
 
@@ -69,8 +69,8 @@ class Spend:
         Largest change of the noised quantity between neighbours, measured in L1, or in the K-norm
         for K-norm noise.
     scale
-        Scale of the Laplace or K-norm noise. For an exponential mechanism: the score difference
-        that makes an outcome e times less likely.
+        Scale of the Laplace or K-norm noise. For an exponential mechanism, it is the score
+        difference that makes an outcome e times less likely.
     composition
         ``"sequential"`` spends add up. Consecutive ``"parallel"`` spends of one step depend on
         disjoint records, so only the largest of these spends is added to the total.
@@ -87,9 +87,9 @@ class Spend:
 class Ledger:
     """All spends of one run, in order, for one relation and one privacy unit.
 
-    The ledger holds spends and does not depend on the algorithm. The total epsilon is the sum
-    of the sequential spends (sequential composition) plus the largest of each step's
-    parallel spends (parallel composition).
+    The ledger contains only spends and does not depend on the algorithm. The total epsilon is the
+    sum of the sequential spends (sequential composition) plus the largest of each step's parallel
+    spends (parallel composition).
     """
 
     spends: tuple[Spend, ...] = ()

@@ -198,7 +198,7 @@ class Budget:
             The release must run with the epsilon of this entry.
         """
         # Two copies of the file may get the same debit within one second. Without a random text in
-        # each entry, both entries would have one hash, and the note would match both files.
+        # each entry, both entries would have the same hash, and the note would match both files.
         asked = micro("epsilon", epsilon)
         _json(what)  # check before a file is created
         opening = None if total is None else micro("total", total)
@@ -282,13 +282,13 @@ class Budget:
 
     def _place(self, *, create: bool) -> _Place:
         """Real path of the file, created on request; refuse a file that has a second name."""
-        # SQLite puts the journal beside the name by which the file was opened. If the file is
-        # opened by another name, SQLite does not find the journal of a crash. Later SQLite replays
-        # this journal and overwrites the debits that were made meanwhile.
+        # SQLite gives the journal the name with which the file was opened. If the file is opened
+        # with another name, SQLite does not find the journal of a crash. Later SQLite replays this
+        # journal and overwrites the debits that were made meanwhile.
         try:
             with _making:
                 if create:
-                    # Fails for "none/..", which would resolve to an existing folder.
+                    # This call fails for "none/..", which would resolve to an existing folder.
                     self.path.parent.resolve(strict=True)
                     _make(self.path.resolve())
                 place = _Place.of(self.path)
@@ -384,14 +384,14 @@ class _Place:
 
     @classmethod
     def of(cls, path: Path) -> _Place:
-        """Resolve links and return the place of a file; raises OSError or RuntimeError."""
+        """Resolve links and return the real file; raises OSError or RuntimeError."""
         real = path.resolve(strict=True)
         found = real.stat()
         return cls(real, found.st_dev, found.st_ino, found.st_nlink, stat.S_IFMT(found.st_mode))
 
     @property
     def refusal(self) -> str:
-        """Reason why this place is not suitable for a budget; empty if it is suitable."""
+        """Reason why this file is not suitable for a budget; empty if it is suitable."""
         if stat.S_ISDIR(self.mode):
             return "is a folder: name a file in it"
         if not stat.S_ISREG(self.mode):

@@ -50,7 +50,7 @@ _UNSEEN = re.compile("[\u1100-\u11ff\u17b4\u17b5\ua960-\ua97f\ud7b0-\ud7ff]")
 #: A character that only lengthens the preceding Arabic letter; the word stays the same.
 _STRETCH = "\u0640"
 
-#: File endings that don't change which table a file holds.
+#: File endings that don't change which table a file contains.
 _FORMATS = re.compile(
     rf"({'|'.join(map(re.escape, [*FORMATS, *PACKINGS, '.shp']))}|[. ])+\Z", re.IGNORECASE
 )

@@ -44,8 +44,8 @@ class NoiseSource(Protocol):
 class Silenced:
     """The random choices of another source without its noise, so that noise hides nothing.
 
-    Starts and other random choices are those of the source. Laplace, K-norm and Gumbel noise is 0,
-    so an exponential mechanism chooses the best candidate.
+    Starts and other random choices are the same as those of the source. Laplace, K-norm and Gumbel
+    noise is 0, so an exponential mechanism chooses the best candidate.
     """
 
     def __init__(self, source: NoiseSource) -> None:

@@ -350,8 +350,8 @@ def coins(
 
     A coin compares a random number in [0, 1) with this probability, 64 bits at a time. The next 64
     bits are compared only if all bits before are equal. The scales ``coarse`` and ``fine`` are
-    taken as exact doubles. ``entropy`` returns a given number of random bytes, by default from the
-    system; tests pass another function.
+    interpreted as exact doubles. ``entropy`` returns a given number of random bytes, by default
+    from the system; tests pass another function.
     """
     found, open_ = np.zeros(size, dtype=bool), np.arange(size)
     for words in range(1, _WORDS):
@@ -364,7 +364,7 @@ def coins(
     raise PrivacyRefusal("the system's random numbers repeat themselves: nothing can be released.")
 
 
-#: Number of 64-bit words after which a coin gives up; even two words are needed only once in 10^19
+#: Largest number of 64-bit words that a coin compares; a second word is needed only once in 10^19
 #: coins.
 _WORDS = 16
 
@@ -400,10 +400,10 @@ def _sinh_of_half(scale: float) -> Decimal:
 def on_lattice(points: Floats) -> Floats:
     """Truncate scaled records (n, d) to multiples of ``LATTICE``, each coordinate towards 0.
 
-    Each record is truncated separately, so neighbours stay neighbours. No norm grows, so the box,
-    the cube and the L1 ball keep their sensitivities. For the ball this holds even if rounding put
-    a record slightly outside the ball. A record moves by less than 1e-6 per axis. Sums are exact
-    below 2^33 records.
+    Each record is truncated separately, so neighbours stay neighbours. No norm becomes larger, so
+    the box, the cube and the L1 ball keep their sensitivities. For the ball this is true even if
+    rounding moved a record slightly outside the ball. A record moves by less than 1e-6 per axis.
+    Sums are exact below 2^33 records.
     """
     cut: Floats = np.trunc(points / LATTICE) * LATTICE
     return cut

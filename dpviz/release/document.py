@@ -56,12 +56,12 @@ def document(
 ) -> Document:
     """Build the published document of a run.
 
-    The request has the budget that was debited. The accountant has the spends and the certified
-    epsilon of each spend.
+    The request contains the budget that was debited. The accountant stores each spend and its
+    certified epsilon.
     """
     opendp = version("opendp")
-    # If the method chose parameters itself, its configuration holds their values. A grid of counts
-    # keeps its own cells.
+    # If the method chose parameters itself, its configuration contains their values. A grid of
+    # counts keeps its own cells.
     fixed = material.given if material.counted else ()
     chosen = [name for name in request.family.chosen(request.config) if name not in fixed]
     values = {name: getattr(run.config, name) for name in chosen}
@@ -77,7 +77,7 @@ def document(
         "domain": {
             "columns": list(material.columns),
             "bounds": jsonable(material.domain.bounds),
-            # If the data came as counts, points outside the domain were treated before the release.
+            # If the data are counts, points outside the domain were treated before the release.
             "outside": "counted" if material.counted else request.outside,
         },
         "result": jsonable(request.family.released(run, material.domain)),

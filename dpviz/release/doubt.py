@@ -1,32 +1,32 @@
-"""Find clusters of a release that data without clusters could show, by released numbers only.
+"""Use only released numbers to find clusters that data without clusters could also show.
 
-The document of a release has its method, parameters and noisy numbers. These suffice to run the
-same method on data without clusters. This module draws many data sets without clusters (null sets),
-from fixed seeds. The module reads no record, and the same document always gives the same answer. So
-it is post-processing and spends no budget.
+The document of a release contains its method, parameters and noisy numbers. These suffice to run
+the same method on data without clusters. This module draws many data sets without clusters (null
+sets), from fixed seeds. The module reads no record, and the same document always gives the same
+answer. So it is post-processing and spends no budget.
 
-In all null sets, records come in groups at one place. The largest group that counts as no cluster
-has ``GROUP`` records, or the maximum number of records of one person if that number is larger. A
-group of a null set has ``MORE`` times as many records.
+In all null sets, the records are groups, and all records of a group have the same place. The
+largest group that is not a cluster has ``GROUP`` records, or the maximum number of records of one
+person if this maximum is larger. A group of a null set has ``MORE`` times as many records.
 
 * **Cells**: the null set is fitted to the release. The expected number of records of a block is a
   level times a share of its row times a share of its column. The level is the median over blocks,
   weighted by their shares. So the null set also covers rounded values, a slope along an axis, and
   records that were moved to the border. The shares are medians over strips of the grid, so a
   cluster in less than half of the strips hardly changes them. The shares are shrunk to their mean,
-  in proportion to how much of their scatter is chance. Where strips have few records, medians
+  in proportion to the part of their scatter that is chance. If strips have few records, medians
   hardly show these records, so the shares are shrunk to the share of all strips together. A cluster
-  raises that share, so with few records a cluster passes less often. The module measures how far
-  each cluster, and its fullest block, stands out from the fit. A cluster is beyond doubt if one of
-  its two values is larger than this value of all clusters of all 59 null sets; each null set has
-  its own fit.
+  raises the share of all strips, so a cluster passes less often if there are few records. The
+  module measures how far each cluster, and its fullest block, stands out from the fit. A cluster is
+  beyond doubt if one of its two values is larger than the same value of every cluster of all 59
+  null sets; each null set has its own fit.
 * **Centres**: one kind of null set has about as many records as the release, evenly spread. In such
   an even null set each centre is about in the middle of its area, and its share of the records is
-  about its share of the area. The other kind has no record. A centre is beyond doubt if two
-  conditions hold. First, all centres of the release together differ more from this even state than
-  the centres of each of 90 even null sets. Second, this centre has more records than all centres of
-  90 empty null sets. Centres and numbers alone don't show which centres have a cluster around them.
-  If the release has no numbers of records, no centre is judged.
+  about its share of the area. The other kind of null set has no record. A centre is beyond doubt if
+  two conditions hold. First, all centres of the release together differ more from this even state
+  than the centres of every even null set, of which there are 90. Second, this centre has more
+  records than all centres of 90 empty null sets. Centres and numbers alone don't show which centres
+  have a cluster around them. If the release has no numbers of records, no centre is judged.
 
 False alarms: suppose that the data are a null set. Then a release and its R null sets have the same
 distribution, so the release has the largest of R + 1 values with probability 1 / (R + 1). Two
@@ -64,8 +64,8 @@ Floats = NDArray[np.float64]
 #: Among releases of data without clusters, at most this share has a cluster that passes as real.
 LEVEL = 0.05
 
-#: Number of records at one place that count as no cluster, unless one person may have more. Groups
-#: in null sets are larger by the second factor, because medians of few groups are inexact.
+#: Largest number of records at one place that are not a cluster, unless one person may have more.
+#: Groups in null sets are larger by the second factor, because medians of few groups are inexact.
 GROUP, MORE = 5, 1.6
 
 #: Number of null sets of each kind, by the kind of result.
@@ -107,7 +107,8 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
     dict or None
         ``clusters``: numbers of the doubtful clusters, from 1. ``level``: among releases of data
         without clusters, at most this share has a cluster that passes as real. ``how``: the rule,
-        and the meaning of "without clusters". None if the method publishes no numbers of records.
+        and the meaning of "without clusters". The result is None if the method publishes no numbers
+        of records.
     """
     result = document["result"]
     if result["counts"] is None:
@@ -270,7 +271,7 @@ def _centers(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
 
 
 def uneven(result: Mapping[str, Any], bounds: Floats) -> Floats:
-    """Two distances between the centres and those of evenly spread records, shape (2,).
+    """Two distances between the centres and the centres of evenly spread records, shape (2,).
 
     Parameters
     ----------
@@ -283,8 +284,8 @@ def uneven(result: Mapping[str, Any], bounds: Floats) -> Floats:
     -------
     numpy.ndarray
         First, the mean squared distance of the centres from the middles of their areas, weighted by
-        area, where all sides of the domain have length 1. Second, the part of the records that
-        would have to move so that each area has its share of the records.
+        area, where all sides of the domain have length 1. Second, the share of the records that
+        would have to move so that each area has its share.
     """
     if result["counts"] is None:
         return np.zeros(2)

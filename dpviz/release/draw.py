@@ -33,8 +33,8 @@ from dpviz.release.request import Request
 #: A larger budget gives almost no protection, and the factor e^epsilon has no practical meaning.
 MOST_EPSILON = 20.0
 
-#: Names of values that must be equal in all releases of a source. Otherwise their budgets don't add
-#: up.
+#: Names of values that must be equal in all releases of a source. Otherwise the budgets of these
+#: releases don't add up.
 ALIKE = ("neighbours", "unit", "unit_column")
 
 #: Makes an accountant; tests pass an accountant with stored noise.
@@ -114,9 +114,9 @@ class Prepared:
         Parameters
         ----------
         source
-            Records in Parquet files. Their columns hold numbers by type. In a text file, the record
-            would decide whether a cell is a number. If the privacy unit is a person, no person has
-            more records than the cap.
+            Records in Parquet files, because the type of each column shows that it contains
+            numbers. In a text file, each record would decide whether a cell is a number. If the
+            privacy unit is a person, no person has more records than the cap.
         """
         request.check()
         check_parts(source)
@@ -163,10 +163,10 @@ class Prepared:
 
 
 def check_parts(source: Stored) -> None:
-    """Refuse to release files other than Parquet part by part.
+    """Refuse a release part by part if a file is not a Parquet file.
 
-    Columns of Parquet hold numbers by type. In other files, the record decides whether a text cell
-    is a number, and a cell that is not a number would stop the release.
+    The type of a Parquet column shows that it contains numbers. In other files, each record decides
+    whether a text cell is a number, and a cell that is not a number would stop the release.
     """
     for part in source.parts:
         if not isinstance(part, ParquetPart):

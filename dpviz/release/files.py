@@ -59,8 +59,8 @@ def files(document: Mapping[str, Any]) -> dict[str, bytes]:
     -------
     dict
         Maps name to content: ``report.html``, ``README.txt``, ``release.json``,
-        ``release.schema.json``; ``cells.csv`` or ``centers.csv``. With two columns also
-        ``clusters.geojson``, ``clusters.svg`` and, for cells, ``counts.svg``.
+        ``release.schema.json``; ``cells.csv`` or ``centers.csv``. A release with two columns also
+        has ``clusters.geojson``, ``clusters.svg`` and, for cells, ``counts.svg``.
     """
     text = written(document)
     document = json.loads(text)

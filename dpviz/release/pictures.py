@@ -62,7 +62,7 @@ class Frame:
     Parameters
     ----------
     columns, bounds
-        Names and bounds of the two axes: the first axis runs to the right, the second upwards.
+        Names and bounds of the two axes: the first axis is horizontal, the second axis is vertical.
     left, width, height
         Position and size of the plot; its top is fixed.
     right

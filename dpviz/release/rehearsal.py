@@ -7,7 +7,7 @@ invents depends much less on this similarity.
 
 Other plans are tried on the same stand-in, and the best of all plans is recommended. The current g
 influences which plans are tried; the current p does not. The judgement of a plan does not depend on
-the other plans. So an owner who takes the recommended plan and starts a new rehearsal gets the same
+the other plans. So an owner who uses the recommended plan and starts a new rehearsal gets the same
 recommendation.
 """
 
@@ -57,10 +57,10 @@ _BACKGROUND = 0.1
 #: small clusters, such as a city's hot spots in a box around the city.
 _SPREAD, _SMALL = (0.02, 0.05), (0.006, 0.015)
 
-#: Shares of the non-empty cells that are removed; each share is tried instead of the plan's.
+#: Shares of the non-empty cells that are removed; each replaces the plan's share in a trial.
 _DENSE = (0.5, 0.8, 0.9, 0.96)
 
-#: A true cluster is found again if its Jaccard index with a cluster of a draw is at least this.
+#: If a true cluster has at least this Jaccard index with a cluster of a draw, it is found again.
 _FOUND = 0.5
 
 #: Another plan is better if its error is smaller by at least this number of clusters, and by at
@@ -141,7 +141,7 @@ class Found:
         return self.true - self.again
 
     def loss(self, draws: int) -> tuple[float, float]:
-        """Errors of the first draws, in numbers of clusters: one from medians, one from means."""
+        """Errors of the first draws, in numbers of clusters: from medians, and from means."""
         parts = self.lost[:draws], self.invented[:draws]
         median, mean = (sum(float(of(one)) for one in parts) for of in (np.median, np.mean))
         return median, mean

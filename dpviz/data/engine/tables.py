@@ -1,8 +1,8 @@
 """Common types of all engines: a part, the work on a part, and sums of tables.
 
-Sums of whole numbers are the same in any order. Sums of floats are not, so floats are added in the
-order of the parts. So every engine returns the same tables bit for bit, whatever the number of
-workers, and even if some workers die.
+Sums of whole numbers are the same in any order. Sums of floats depend on the order, so floats are
+added in the order of the parts. So every engine returns the same tables bit for bit, whatever the
+number of workers, and even if some workers die.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Part(Titled, Protocol):
     """Stored records, or some of them."""
 
     def chunks(self) -> Iterator[tuple[NDArray[np.float64], int]]:
-        """Finite records (m, d) chunk by chunk, and the number of records left out of a chunk."""
+        """Chunks of finite records (m, d), each with its number of records that were left out."""
 
     def rows(self) -> Iterator[NDArray[np.float64]]:
         """All records (m, d) chunk by chunk, including those that :meth:`chunks` leaves out."""

@@ -92,7 +92,7 @@ class ArrowCells(TableCells):
 
     @cached_property
     def kinds(self) -> dict[int, Kind]:
-        """Kinds of all text columns. The style of one column may decide another column."""
+        """Kinds of all text columns. The style of one column may decide the style of another."""
         axes = [axis for axis, one in enumerate(self.table.schema) if holds_text(one.type)]
         kinds = {axis: self._alone(axis) for axis in axes}
         doubtful: dict[int, Style] = {
@@ -174,7 +174,7 @@ class NamedCells(Cells):
         return self._cells.row_numbers(positions)
 
     def kind(self, axis: int) -> Kind:
-        """Kind of a column. For text columns in memory, it may depend on the other columns."""
+        """Kind of a column. The kind of a text column in memory may depend on other columns."""
         known = isinstance(self._cells, ArrowCells)
         return self._cells.kind(axis) if known else super().kind(axis)
 

@@ -20,7 +20,7 @@ from dpviz.data.reading.kinds import MISSING, holds_text
 #: Number of rows that decide the kinds of columns, and largest number of rows above records.
 _LOOKED_AT, _MOST_ABOVE = 200, 10
 
-#: A column has a kind if at least this share of its cells has it.
+#: A column has a kind if at least this share of its cells has this kind.
 _MOSTLY = 0.7
 
 #: First cell of a row of totals below all records.
@@ -110,7 +110,7 @@ def _column_kinds(sample: list[list[str]]) -> list[str]:
 
 
 def _fit(row: list[str], kinds: list[str]) -> tuple[int, int]:
-    """Number of cells in a row whose kind is that of their column, and number of other cells."""
+    """Number of cells in a row that have the kind of their column, and number of other cells."""
     found = [
         kind_of(cell) == kind for cell, kind in zip(row, kinds, strict=True)
         if kind != "text" and kind_of(cell)

@@ -45,7 +45,7 @@ _XML = re.compile(
     r"(gpx|kml|FeatureCollection|Placemark|Document|Folder)\b", re.DOTALL,
 )  # fmt: skip
 
-#: Virtual tables that may refer to files; the excluded modules are part of SQLite and can't.
+#: Virtual tables that may refer to files; the excluded modules belong to SQLite and are safe.
 _VIRTUAL = re.compile(r"create\s+virtual\s+table.*?using\s+(?!rtree\b|fts[345]\b)\w", re.I | re.S)
 
 #: GDAL options that forbid other files and addresses.
@@ -133,7 +133,7 @@ def _opened(data: bytes, name: str, part: str | None) -> tuple[bytes, list[str]]
 
 def _layers(whole: bytes, name: str, size: int) -> tuple[bytes, list[str]]:
     """The same bytes, and names of layers that may contain points; ``size`` is the file size."""
-    # GDAL keeps a KML in memory. Refuse it if this needs over 4 times the file size plus 1 GB.
+    # GDAL keeps a KML file in memory. Refuse files that need over 4 times their size + 1 GB.
     parts = {b"<": 90, b"<Placemark": 400, b"": 5}  # measured bytes per occurrence
     is_kml = re.search(rb"<(\w+:)?kml\b", whole[:4096])
     needed = sum(whole.count(part) * many for part, many in parts.items()) if is_kml else 0

@@ -96,7 +96,7 @@ def _line_value(line: str) -> Any:
 
 
 class _Text:
-    """JSON text that is decoded step by step, and the tables in it; the key is a table's path.
+    """JSON text that is decoded step by step, and the tables in it; each key is a table's path.
 
     A table is a list of objects or lists, or an object with several lists of the same length. An
     object with more members than a table may have columns also counts as a list.
@@ -185,7 +185,7 @@ class _Text:
             self._tables[f"{place}/"] = records
 
     def _listed(self, values: Iterator[Any], place: str) -> Any:
-        """A table of objects or lists; for other values a list, or an array if it is long."""
+        """A table of objects or lists; for other values a list, or an array if the list is long."""
         first = next(values, self)
         if first is self:
             return []
@@ -459,14 +459,14 @@ def _features(item: Any) -> tuple[list[dict[Any, Any]], Any]:
 
 
 def _pair(place: Any) -> tuple[float, float] | None:
-    """Coordinates of a point, NaN if it has none; None if the value is not a point."""
+    """Coordinates of a point, NaN for an empty point; None if the value is not a point."""
     two = (place or [math.nan] * 2)[:2] if isinstance(place, list) else []
     fine = [float(one) for one in two if type(one) in (int, float) and not abs(one) > 1e300]
     return (fine[0], fine[1]) if len(fine) == 2 else None
 
 
 def _array(values: list[Any]) -> pa.Array:
-    """Array with the Arrow type of the values, or of text if types differ; NaN is missing."""
+    """Array with the Arrow type of the values, or of text if types differ; NaN means missing."""
     kinds = {*map(type, values)} - {type(None)}
     try:
         if kinds == {int, float}:
@@ -482,7 +482,7 @@ def _array(values: list[Any]) -> pa.Array:
 
 
 def _united(parts: Sequence[pa.Array | pa.ChunkedArray]) -> pa.ChunkedArray:
-    """Join arrays; if types differ, convert integers and floats to floats, and all else to text."""
+    """Join arrays; if types differ, numbers become floats, and all other values become text."""
     chunks = [one for part in parts for one in getattr(part, "chunks", [part])]
     kinds = {one.type for one in chunks} - {pa.null()}
     kind = pa.float64() if kinds == {pa.int64(), pa.float64()} else pa.large_string()

@@ -32,8 +32,8 @@ from dpviz.data.reading.cells import BLOCK_ROWS, check_width
 from dpviz.data.reading.files import ZIP, File
 from dpviz.data.reading.watch import passed
 
-#: Largest number of cells in an .xlsx sheet from A1 to the last cell; one more for each byte of the
-#: file.
+#: Largest number of cells in an .xlsx sheet from A1 to the last cell, plus one cell for each byte
+#: of the file.
 _CELLS = 2**25
 
 #: Columns of a sheet, and sentences or the names of sheets.
@@ -61,7 +61,7 @@ def read_sheet(file: File, options: Options) -> Rows:
 
 
 def _asked(file: File, **asked: Any) -> Answer:
-    """Answer from a process with limits; this is the current process if it has limits."""
+    """Answer from a process with limits; the current process is used if it has limits."""
     if apart.limited:
         return sheet_answer(file.data, file.name, **asked)
     with closing(Upload(file.name, len(file.data), lambda: file.data, 0)) as upload:
@@ -164,7 +164,7 @@ def _columns(sheet: calamine.CalamineSheet, skip: int) -> Answer:
 
 def _texts(cells: Sequence[Any]) -> pa.Array:
     numbers = np.array([cell if type(cell) in _NUMBERS else np.nan for cell in cells], np.float64)
-    # Spreadsheet programs keep 15 digits. Larger numbers may be rounded, so they get an exponent.
+    # Spreadsheet programs keep 15 digits. Larger numbers may be rounded, so write an exponent.
     whole = (np.trunc(numbers) == numbers) & (np.abs(numbers) < 1e15)
     in_digits = pa.array(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.large_string())
     others = pa.array(numbers, from_pandas=True).cast(pa.large_string())

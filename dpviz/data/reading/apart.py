@@ -54,7 +54,7 @@ IDLE, _LATER, _LAST = 5.0, 1.5, 1.0
 #: The arrays of an answer have at most ``_TIMES`` times the file's size plus ``_MORE`` bytes.
 _TIMES, _MORE = 4, 2**30
 
-#: Largest number of characters of an answer's line (it may name many columns), and of an error.
+#: Largest length of a line of an answer, which may name many columns, and of an error message.
 _LINE, _LONGEST = 2**24, 2_000
 
 #: Types of arrays in an answer, and number of bytes that are sent together.
@@ -81,7 +81,7 @@ limited = False
 
 
 class _Reader:
-    """One process. Only one thread at a time may call its methods."""
+    """One process. Only one thread at a time may call the methods of a reader."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -179,7 +179,7 @@ def _later(seconds: float, what: Callable[[], None]) -> Timer:
 
 
 def prepare() -> None:
-    """Start a waiting reader if there is none, and if the system has enough resources."""
+    """Start a reader that waits if no reader waits yet, and if the system has enough resources."""
     with _LOCK, suppress(OSError, IndexError):  # another thread may take the reader meanwhile
         if not _WAITING or not _WAITING[0].alive:
             dismiss()

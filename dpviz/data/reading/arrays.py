@@ -147,7 +147,7 @@ def _is_column(values: NDArray[Any]) -> bool:
 
 
 def arrow_cells(values: Any) -> pa.Array:
-    """Cells (m,) of an array; numbers keep their type: rounding could make two of them equal."""
+    """Cells (m,) of an array; numbers keep their type, so that rounding can't make them equal."""
     kind = values.dtype.kind
     if kind == "O" or not isinstance(values, np.ndarray):
         return _of_pandas(pd.Series(values, dtype=values.dtype))  # text stays an object

@@ -91,7 +91,7 @@ def load(
 
     For a release, the first bytes may decide the format, because the header line is public. If the
     file has no header line (``headerless``), only its name decides the format and whether it is
-    packed. Files with an unknown ending are text.
+    packed. Files with an unknown ending are read as text.
     """
     own_name, data = _stored_bytes(source, limit)
     memory = _TIMES * len(data) + _MORE

@@ -45,13 +45,14 @@ def first_columns(
 ) -> tuple[str, str]:
     """Return the columns for the horizontal and the vertical axis.
 
-    They are chosen from the columns ``numeric``: two or more, which may be only nearly numeric.
-    Columns in ``but`` are used only if fewer than two other columns vary. The first choice is a
-    pair whose names mean a position (``lon`` and ``lat``, ``pickup_x`` and ``pickup_y``). Otherwise
-    the two most continuous columns are chosen, in the order of the table. A column is more
-    continuous if it has fractions, and then if it has more different values, up to a tenth of the
-    number of rows. Columns that number the rows are the last choice. Constant columns, and columns
-    in which some cells are not numbers, are used only if fewer than two other columns remain.
+    Both columns are chosen from ``numeric``: at least two columns, in which a few cells may not be
+    numbers. Columns in ``but`` are used only if fewer than two other columns vary. The first choice
+    is a pair whose names mean a position (``lon`` and ``lat``, ``pickup_x`` and ``pickup_y``).
+    Otherwise the two most continuous columns are chosen, in the order of the table. Columns with
+    fractions are more continuous than columns without fractions. Then the number of different
+    values decides, up to a tenth of the number of rows. Columns of row numbers are the last choice.
+    Constant columns, and columns in which some cells are not numbers, are used only if fewer than
+    two other columns remain.
     """
     numeric = list(numeric)
     seen: dict[str, Floats] = {}
@@ -90,7 +91,7 @@ def _continuity(column: Floats, words: Sequence[str]) -> tuple[bool, bool, bool,
     fractions = bool((column % 1 != 0).any())
     in_a_row = different.size == column.size and bool((np.diff(different) == 1).all())
     named = bool((NUMBERING | CALENDAR) & {*words})
-    # If columns have many different values, only rounding decides which column has more.
+    # If columns have many different values, only rounding decides which column has more values.
     levels = min(different.size, column.size * _ENOUGH)
     return not named, fractions or not in_a_row, fractions, levels
 
@@ -100,9 +101,9 @@ def proposed(
 ) -> tuple[str, str]:
     """Return the two columns to show if the user has named none; see :func:`first_columns`.
 
-    They are chosen from ``numeric`` and ``nearly``, but not from ``but``, the columns of persons
-    and classes. Raises InputError, which lists all columns, if fewer than two suitable columns
-    remain.
+    Both columns are chosen from ``numeric`` and ``nearly``, but not from ``but``, the columns of
+    persons and classes. Raises InputError, which lists all columns, if fewer than two suitable
+    columns remain.
     """
     choice = [one for one in table.columns if one in (*numeric, *nearly) and one not in but]
     if len(choice) < 2:

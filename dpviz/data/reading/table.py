@@ -131,8 +131,8 @@ class Table:
         domain
             Declared bounds of the chosen columns, in their order.
         classes
-            Column of known classes. Rows without a value form an additional class and stay, because
-            no private run may depend on this column.
+            Column of known classes. Rows without a value form an additional class and are kept,
+            because no private run may depend on this column.
         least
             Smallest number of columns; a plot of points needs two.
         unreadable
@@ -154,8 +154,8 @@ class Table:
         InputError
             If a column is unknown, fewer than ``least`` columns remain, ``classes`` is a chosen
             column or has more than ``MOST_CLASSES`` classes, the domain has another dimension, or
-            the points don't fit into memory. If unreadable cells do not count as missing: also if a
-            cell is unreadable or no row remains; :class:`UnreadableError` if such rows are few.
+            the points don't fit into memory. Also if a cell is unreadable or no row remains, unless
+            such cells count as missing; if few, :class:`UnreadableError`.
         """
         refuse, released = unreadable == "refuse", unreadable == "missing"
         owner, known = (
@@ -306,7 +306,7 @@ class Table:
         return points, keep, found.named | self.ragged
 
     def _refusal(self, axes: list[int], rows: NamedRows, fine: int) -> InputError:
-        """Error for a cell that is not a number; it contains all such rows if they are few."""
+        """Error for a cell that is not a number; it contains all rows with such cells if few."""
         mixed = [axis for axis in axes if self._is_mixed(axis)]
         worse = [axis for axis in mixed if self.columns[axis] not in self.nearly_numeric]
         few = not worse and 0 < rows.rows <= FEW * fine
@@ -334,10 +334,10 @@ class Table:
             )
 
     def _no_number(self, axis: int, way_out: str = "") -> InputError:
-        """Error for the first cell of a column that is text, or that may mean two numbers."""
+        """Error for the first cell that is text, or may mean two numbers, in a column."""
         unclear = self.cells.kind(axis) == "unclear"
-        # Search in the style of most cells. All cells may be numbers in this style; then search
-        # with decimal points.
+        # Search in the style of most cells. If all cells are numbers in this style, search with
+        # decimal points.
         mark = self._mark(axis) or "point"
         found = self._first(axis, "unclear" if unclear else mark) or self._first(axis, "point")
         row, cell = found or (0, "text")
@@ -417,7 +417,7 @@ class Table:
         """Identifiers (n,) of persons, mask of known persons, and number of rounded identifiers."""
         # Each identifier depends only on its own cell. If the whole column determined its type
         # (numbers, dates or text), one person's unusual identifier would change other identities: 1
-        # could become 1.0, a date its midnight, and a blank a person.
+        # could become 1.0, a date could become a time, and a blank could become a person.
         units: NDArray[np.generic] = np.empty(0, dtype=object)
         known = np.zeros(self.rows, dtype=bool)
         start = many = 0
@@ -557,7 +557,7 @@ class _Found:
 
 
 def named_rows(cells: Cells, many: int, first: Sequence[tuple[int, str, str]]) -> NamedRows:
-    """Describe ``many`` rows; ``first`` has position, column and cell of the first of them."""
+    """Describe ``many`` rows; ``first`` has position, column and cell of the first rows."""
     rows = cells.row_numbers([position for position, _, _ in first])
     named = ((row, name, cell) for row, (_, name, cell) in zip(rows, first, strict=True))
     return NamedRows(rows=many, first=tuple(named))

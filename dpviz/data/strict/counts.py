@@ -33,7 +33,7 @@ _SEPARATORS = ("\t", ";", "|", ",", " ")
 def count_of(text: str) -> float:
     """Count in a cell of text: 1.000 is a thousand. Returns 0 if the cell is not a count.
 
-    Counts are whole numbers, so three digits after a separator belong to thousands.
+    Counts are whole numbers, so a separator before three digits is a thousands separator.
     """
     text = text.strip()
     if text.isascii() and text.isdigit() and len(text) < 16:

@@ -148,11 +148,11 @@ def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
 
 
 def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa.Array], int]:
-    """Columns of lines with ``width`` fields, plus up to ``more`` empty ones; count of others."""
+    """Columns of lines with ``width`` fields and up to ``more`` empty fields; number of others."""
     lines = _only(lines, pc.not_equal(lines, ""))
     ragged = 0
     if (pc.max(pc.binary_length(lines)).as_py() or 0) > _LONG:
-        # Do not split lines whose number of separators is not that of a row: fields need much
+        # Do not split lines with more or fewer separators than a row, because fields need much
         # memory.
         separators = pc.count_substring(lines, mark)
         may_be_row = pc.and_(
