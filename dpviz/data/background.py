@@ -189,8 +189,8 @@ def read_background(content: bytes, name: str) -> Background:
     if not len(drawn):
         what = "points" if (kinds == 0).any() else shown(str(kind))
         raise InputError(
-            f"{shown(name)} has no lines and no polygons ({what} only), which a background needs: "
-            "load points as data instead."
+            f"{shown(name)} has no lines and no polygons, only {what}: choose another file "
+            "for the background, and load points as data."
         )
     if not np.isfinite(shapely.get_coordinates(drawn)).all():
         raise InputError(f"{shown(name)} has coordinates that are not finite: correct them.")

@@ -75,7 +75,7 @@ def city_words(columns: Sequence[str], bounds: Bounds) -> str:
         return f"The largest city inside is {inside.title}."
     names = " and ".join(map(shown, columns))
     return "No city is inside" + (
-        f": with the bounds of {names} exchanged, {instead.title} would be. Check the bounds."
+        f": with the bounds of {names} exchanged, {instead.title} would be inside. Check them."
         if instead
         else "."
     )
@@ -124,7 +124,7 @@ def exchanged(
     else:
         inside, instead = _largest(columns, box)
         why = (
-            f"{instead.title} is where most records would then be, but no city is there now"
+            f"{instead.title} is where most records would then be, but now no city is there"
             if instead and not inside
             else ""
         )

@@ -181,9 +181,9 @@ def axes_words(columns: Sequence[str], bounds: Bounds) -> str:
             f"{y} upwards, and GeoJSON has [{x}, {y}]."
         )
     unplaced = (
-        "its bounds are not those of degrees, so programs for maps can't place it"
+        "its bounds are not in degrees, so map programs can't place it"
         if placed(columns)
-        else "programs for maps place it only if these are longitude and latitude"
+        else "map programs place it only if these columns are longitude and latitude"
     )
     return (
         f"Maps show {x} to the right (x) and {y} upwards (y), and GeoJSON has [{x}, {y}]: "

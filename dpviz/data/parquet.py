@@ -84,7 +84,7 @@ class ParquetCells(Cells):
                 columns = dict(zip(order, batch.columns, strict=True))
                 yield [columns[axis] for axis in axes]
             if rows != self.rows:
-                raise ValueError("other rows than the footer says")
+                raise ValueError("another number of rows than the footer says")
 
 
 def _leaves(kind: pa.DataType) -> int:

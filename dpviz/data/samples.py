@@ -91,7 +91,7 @@ def _index() -> dict[str, Sample]:
         text = (SAMPLE_DIR / "index.json").read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(
-            f"the sample sets are missing: {SAMPLE_DIR} has no index.json; install dpviz anew."
+            f"the sample sets are missing: {SAMPLE_DIR} has no index.json; install dpviz again."
         ) from None
     return {
         entry["name"]: Sample(

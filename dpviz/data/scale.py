@@ -88,7 +88,7 @@ def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Sca
     unit = ends.pop() if len(ends) == 1 and ends <= UNITS.keys() else ""
     metres = UNITS.get(unit)
     if axes in ("equal", "lonlat"):
-        reason = "chosen by hand" if axes == "equal" else "bounds are no longitude and latitude"
+        reason = "chosen by hand" if axes == "equal" else "bounds are not in degrees"
         return Scale(ratio=1.0, metres=metres, reason=reason)
     if apart > _LONGEST:
         return Scale(ratio=None, reason=f"one extent is {apart:,.0f} times the other")

@@ -402,7 +402,7 @@ def _parts_of(
         wrong = [one for one in names if numbers is not None and one not in numbers]
         if wrong and not (is_text and leave_out):
             choose = f"choose from {listed(numbers)}" if numbers else "give another file"
-            way_out = ", or leave out rows without one (--leave-out)" if is_text else ""
+            way_out = ", or leave out rows without a number (--leave-out)" if is_text else ""
             raise InputError(
                 f'column "{shown(wrong[0])}" of {shown(path, 120)} holds no numbers: '
                 f"{choose}{way_out}."
@@ -432,7 +432,7 @@ def _opened_parts(
     if len(set(names)) < len(names):
         twice = next(one for one in names if names.count(one) > 1)
         raise InputError(
-            f'{shown(path, 120)} has several columns "{shown(twice)}": write it with other names.'
+            f'{shown(path, 120)} has several columns "{shown(twice)}": rename some of them.'
         )
     numeric = tuple(
         one.name for one in schema
@@ -587,8 +587,8 @@ class IteratorPart(_Rows):
         """All records (m, d) chunk by chunk."""
         if self._begun == self.passes:
             raise InputError(
-                f"{shown(self.title)} is an iterator, which can be read only once, but this takes "
-                "more passes: give a function that returns a new iterator."
+                f"{shown(self.title)} is an iterator, which can be read only once, but more "
+                "passes are needed: give a function that returns a new iterator."
             )
         self._begun += 1
         for number, values in enumerate(self.begin(), 1):
@@ -613,7 +613,7 @@ def _of_arrays(source: Any, columns: Sequence[str | int] | None, name: str) -> S
             "arrays, or a function that returns an iterator of them."
         )
     if not len(arrays):
-        raise InputError(f"{shown(name)} has no array: give at least one.")
+        raise InputError(f"{shown(name)} has no array: give at least one array.")
     ndim = _points(arrays[0], name).shape[1]
     known = tuple(f"column {axis + 1}" for axis in range(ndim))
     axes = positions_of(known if columns is None else columns, known, name)
@@ -637,7 +637,7 @@ def _points(values: ArrayLike, name: str, ndim: int | None = None) -> NDArray[np
         if points.dtype.kind not in "iuf":
             points = points.astype(float)
     except (TypeError, ValueError):
-        raise InputError(f"{shown(name)} holds no numbers: give arrays of them.") from None
+        raise InputError(f"{shown(name)} holds no numbers: give arrays of numbers.") from None
     if points.ndim != 2 or not points.shape[1]:
         raise InputError(
             f"{shown(name)} has shape {points.shape}: give one row per record and one column per "
@@ -645,8 +645,8 @@ def _points(values: ArrayLike, name: str, ndim: int | None = None) -> NDArray[np
         )
     if ndim not in (None, points.shape[1]):
         raise InputError(
-            f"{shown(name)} has {points.shape[1]} columns and the first one {ndim}: give arrays "
-            "with the same columns."
+            f"{shown(name)} has {points.shape[1]} columns, but the first array has {ndim}: "
+            "give arrays with the same columns."
         )
     return points
 

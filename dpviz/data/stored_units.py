@@ -66,13 +66,13 @@ def capped(
     parts = [part for part in source.parts if isinstance(part, FilePart)]
     if len(parts) < len(source.parts):
         raise InputError(
-            f"{shown(source.name)} has no column of persons: give files, in which one can be named."
+            f"{shown(source.name)} has no column of persons: give files, and name this column."
         )
     owner = parts[0].names[position_of(unit, parts[0].names, parts[0].title)]
     if owner in source.columns:
         raise InputError(
-            f'column "{shown(owner)}" tells persons apart, so it can\'t be one of the columns to '
-            "cluster: choose others."
+            f'column "{shown(owner)}" identifies persons, so it can\'t be one of the columns to '
+            "cluster: choose other columns."
         )
     with tempfile.TemporaryDirectory(prefix="dpviz-persons-") as name:
         rows = sum(part.rows_at_most for part in parts)

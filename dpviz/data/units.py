@@ -77,7 +77,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     Raises InputError if the data have no unit column or ``cap`` is below 1.
     """
     if dataset.units is None or dataset.points is None:
-        raise InputError("cap needs a unit column: name the column that tells persons apart.")
+        raise InputError("cap needs a unit column: name the column that identifies persons.")
     check_cap(cap)
     points, units = dataset.points, dataset.units
 
@@ -98,7 +98,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     alone = sum(known for _, known in some)
     notes = {
         f"no person is named, or {ROUNDED}": dataset.n - alone,
-        f"at most {cap} of each person are kept": alone - len(chosen),
+        f"at most {cap} records of each person are kept": alone - len(chosen),
     }
     said = [f"{counted(many, 'record')} left out: {why}." for why, many in notes.items() if many]
     return replace(dataset.take(chosen), notes=(*dataset.notes, *said)) if said else dataset
@@ -107,7 +107,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
 def check_cap(cap: int) -> None:
     """Raise InputError if the cap is below 1."""
     if cap < 1:
-        raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
+        raise InputError(f"cap = {cap}: give a whole number of records per person, at least 1.")
 
 
 def _batches(rows: int) -> list[slice]:

@@ -310,9 +310,10 @@ class Log:
                 path = alike.get(_kind(one.path))
                 if path and (not proposed or names.key(proposed) != names.key(self.paths[path])):
                     raise PrivacyRefusal(
-                        f"{shown(one.path, 120)} is called like {shown(os.path.basename(path))}, "
-                        f'which was released as source "{self.paths[path]}", except for a number, '
-                        "a format or the mark of a copy: name that source for copies, parts and "
+                        f"{shown(one.path, 120)} is called like {shown(os.path.basename(path))} "
+                        "except for a number, a format or the mark of a copy, and that file was "
+                        f'released as source "{self.paths[path]}": '
+                        "name that source for copies, parts and "
                         "versions of the same data, otherwise name a new source."
                     )
         return next(iter(sure or doubtful), None)

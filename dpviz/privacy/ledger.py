@@ -46,7 +46,7 @@ class Neighbours:
             )
         if not (is_whole(self.cap) and self.cap >= 1):
             raise InputError(
-                f"cap = {self.cap}: keep a whole number of at least 1 record per person."
+                f"cap = {self.cap}: give a whole number of records per person, at least 1."
             )
         # A NumPy scalar is refused because its comparisons don't return Python booleans.
         object.__setattr__(self, "cap", int(self.cap))

@@ -66,7 +66,7 @@ _NOTE = re.compile(rb"([1-9]\d{0,17}) ([0-9a-f]{64})\n")
 
 #: Advice to the user if a file can't be trusted.
 _NEWEST = (
-    "put its newest copy back, or name a new file and give each source at most what it had left"
+    "restore its newest copy, or name a new file and give each source at most its remaining budget"
 )
 
 #: Possible state after a failure that follows a debit.
@@ -74,16 +74,16 @@ _LOST = "the requested epsilon may be debited nevertheless"
 
 #: Meaning of SQLite's error codes for users.
 _REASONS = {
-    sqlite3.SQLITE_BUSY: "is held by another program: try again when that program is done",
+    sqlite3.SQLITE_BUSY: "is locked by another program: try again when that program has finished",
     sqlite3.SQLITE_CANTOPEN: (
-        "can't be opened: its folder has to exist, and both have to be writable"
+        "can't be opened: its folder has to exist, and file and folder have to be writable"
     ),
     sqlite3.SQLITE_CORRUPT: f"is damaged: {_NEWEST}",
     sqlite3.SQLITE_FULL: "can't be written: the disk is full",
     sqlite3.SQLITE_IOERR: "can't be read or written: check the disk and its free space",
-    sqlite3.SQLITE_NOTADB: "is no budget file: name another file, or a new one",
-    sqlite3.SQLITE_PERM: "can't be written: check its rights",
-    sqlite3.SQLITE_READONLY: "can't be written: check its rights and those of its folder",
+    sqlite3.SQLITE_NOTADB: "is not a budget file: name another file, or a new file",
+    sqlite3.SQLITE_PERM: "can't be written: check its permissions",
+    sqlite3.SQLITE_READONLY: "can't be written: check permissions of file and folder",
 }
 
 #: Locked while a file is created. Closing the new file's handle releases all locks of this process
@@ -331,7 +331,7 @@ class Budget:
             return False
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > VERSION:
-            raise InputError(f"{self} was written by a newer version of this program: update it.")
+            raise InputError(f"{self} was written by a newer version of dpviz: update dpviz.")
         if version != VERSION:
             raise InputError(f"{self} has no version that this program reads: {_NEWEST}.")
         # A damaged page may hide spends, and then this budget could be spent again.
@@ -502,12 +502,12 @@ def _check_alike(account: Account, what: Mapping[str, Any], alike: Sequence[str]
                     left = decimal(account.remaining)
                     way_out = (
                         "an older version stored the number of that column; if it is the same "
-                        f"one, name a new source, with a total of at most {left}, which is left "
+                        f"column, name a new source, with a total of at most {left}, which is left "
                         "here"
                     )
                 raise PrivacyRefusal(
                     f'{name} = {what[name]} is refused: earlier releases of source "{account.id}" '
-                    f"have {name} = {before}, and budgets of both don't add up; {way_out}."
+                    f"have {name} = {before}, and such budgets don't add up; {way_out}."
                 )
 
 
@@ -515,7 +515,7 @@ def _json(what: Mapping[str, Any], origins: Iterable[Origin] = ()) -> str:
     try:
         text = json.dumps({**what, NONCE: secrets.token_hex(16)}, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        raise InputError("what = ... may hold only plain values that JSON has.") from None
+        raise InputError("what = ... may contain only values that JSON has.") from None
     if len(text) > _LONGEST_WHAT:
         raise InputError(
             f"what = ... has {len(text):,} characters as JSON: keep it below {_LONGEST_WHAT:,}."

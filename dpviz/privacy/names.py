@@ -86,8 +86,8 @@ def check_new(source: object, known: Iterable[str] = ()) -> None:
     # A mark on a space, or the same mark twice, is hardly visible.
     if _stray_mark(name):
         raise InputError(
-            f"source = {name[:40]!a} can't name a data source with a mark that follows no "
-            "letter, or stands twice: type it again."
+            f"source = {name[:40]!a} has an accent or mark without a letter, or the same mark "
+            "twice: type the name again."
         )
     for word in "".join(one if _is_written(one) else " " for one in name).split():
         scripts = {_script(one) for one in word}
@@ -101,7 +101,7 @@ def check_new(source: object, known: Iterable[str] = ()) -> None:
         if looks & _looks(other):
             raise InputError(
                 f'source = {name[:40]!a} looks like source "{other}", which has a budget: '
-                "give that name for the same data, or one that looks different."
+                "give that name for the same data, or a name that looks different for other data."
             )
 
 

@@ -495,7 +495,7 @@ def _calibrated(
     if not (change < WIDEST and scale < WIDEST):
         raise PrivacyRefusal(
             f"step {step} needs noise of scale {scale:g} at sensitivity {change:g}, which 64-bit "
-            "integers can't hold: raise epsilon or lower the sensitivity."
+            "integers can't store: raise epsilon or lower the sensitivity."
         )
     for _ in range(_HAIRS):
         measurement = mechanism.build(scale)

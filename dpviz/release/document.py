@@ -105,8 +105,8 @@ def _method(request: Request) -> Document:
 _NESTED = (
     " A nested step makes the earlier releases finer. Its scale is the scale of all releases up to "
     "this step together, and OpenDP certifies the epsilon of this scale. The step costs the "
-    "difference to the epsilon before. Exact coins, drawn by dpviz from the system's random "
-    "numbers, decide which coarser values stay as they are."
+    "difference between this epsilon and the previous epsilon. Exact coins, drawn by dpviz from "
+    "the system's random numbers, decide which coarser values stay unchanged."
 )
 _EXCEPT = " except those with rounded K-norm noise"
 _ROUNDED = (

@@ -312,7 +312,7 @@ def _of_centers(document: Document) -> str:
         f"From released numbers only, the same settings were run {DRAWS['centers']} times without "
         "any record, and as often with about as many evenly spread records as here. A centre is "
         "doubtful if some centre got as many records in a run without any record. All centres are "
-        "doubtful if their places and numbers are no more uneven than those of evenly spread "
+        "doubtful if their places and numbers are not more uneven than for evenly spread "
         f"records. If records are spread evenly, with at most {_group(document)} at one place, or "
         f"there is no record, a centre passes as real in at most {LEVEL:.0%} of releases. A slope, "
         "a coast or an empty part of the domain may pass as clusters. This test can't show which "

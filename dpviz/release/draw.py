@@ -65,7 +65,7 @@ class Released:
     def left(self) -> str:
         """Remaining lifetime budget in words."""
         if self.remaining is None:
-            return "what is left of the lifetime budget can't be read"
+            return "the remaining lifetime budget can't be read"
         return f"{decimal(self.remaining)} of the lifetime budget is left"
 
 
@@ -172,8 +172,8 @@ def check_parts(source: Stored) -> None:
         if not isinstance(part, ParquetPart):
             raise InputError(
                 f"{shown(part.title, 120)} can't be released part by part, since a text cell "
-                "that is not a number would stop it and so reveal something about a record: write "
-                "Parquet files, or name a single file and no engine."
+                "that is not a number would stop the release and so reveal something about a "
+                "record: write Parquet files, or name a single file and no engine."
             )
 
 
@@ -254,7 +254,7 @@ def _by_name(request: Request, data: Dataset | Stored) -> Request:
     """The request, with the persons' column given by its name, because its number may change."""
     if request.unit is not None and data.unit is None and isinstance(data, Stored):
         raise InputError(
-            f'unit = "{shown(request.unit)}" needs stored records with few of each person: open '
+            f'unit = "{shown(request.unit)}" needs stored records with a limited number per '
             "them with dpviz.data.stored_units.capped."
         )
     if request.unit is None or data.unit in (None, request.unit):
@@ -312,8 +312,8 @@ def _part(folder: Path) -> Path:
         raise InputError(_unwritable(folder, error)) from None
     if taken:
         raise InputError(
-            f"out = {shown(folder, 80)} is there already and not an empty folder: name a new one, "
-            "so that no release is overwritten."
+            f"out = {shown(folder, 80)} exists already and is not an empty folder: name a new "
+            "folder, so that no release is overwritten."
         )
     try:
         part.mkdir(mode=0o700)

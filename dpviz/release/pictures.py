@@ -202,7 +202,7 @@ def counts_svg(document: Document) -> str:
         f"Map of {counts.shape[0]} by {counts.shape[1]} cells over {x} (to the right) and {y} "
         f"(upwards). Each {what} is coloured by its noisy number of records, from "
         f"{number(lowest, 4)} to {number(float(squares.max()), 4)}: white is zero, "
-        "the darker the blue the more records"
+        "and darker blue means more records"
         + (", and brown is below zero, which only noise can cause." if lowest < 0 else ".")
     )
     high = frame.height
@@ -249,7 +249,7 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     doubtful = sum(map(_doubtful, features))
     if doubtful:
         heading += f"; hatched: {doubtful:,} that may be noise"
-        described += " Those that noise alone could have made are hatched, with a question mark."
+        described += " Clusters that noise alone could have made are hatched, with a question mark."
         paths = f"{_HATCHING}\n{paths}"
     if away := collection.get("left_out"):
         heading += f"; {away:,} that may be noise {'is' if away == 1 else 'are'} left out"

@@ -175,7 +175,7 @@ class Forecast:
         return (
             f"Expect about {_about(found.invented)} invented clusters of "
             f"{_about(found.reported)} reported ({draws}: {_range(found.invented)} "
-            f"invented), and about {_about(found.lost)} of {found.true} true ones lost or "
+            f"invented), and about {_about(found.lost)} of {found.true} true clusters lost or "
             "badly cut."
         )
 
@@ -195,13 +195,13 @@ class Forecast:
         """Number of clusters that the plan would publish for data without clusters, in words."""
         if not self.request.family.finds_number:
             return (
-                "For records without any cluster it publishes the same number of centres, and the "
-                "report may not mark all of them."
+                "For records without clusters, the plan publishes the same number of centres, and "
+                "the report may not mark all of them."
             )
         if not self.nothing.size:
             return ""
         return (
-            f"For as many records without any cluster it reports about {_about(self.nothing)} "
+            f"For as many records without clusters, the plan reports about {_about(self.nothing)} "
             f"({_range(self.nothing)}). The report marks clusters that its test can't "
             "distinguish from noise; other clusters may be invented, too."
         )

@@ -107,7 +107,7 @@ def test_persons_of_a_folder_are_capped_as_those_of_one_file(cli, places, method
     assert (stored["n"], stored["outside"]) == (held["n"], held["outside"])
     assert stored["dropped"] == held["dropped"] == 1
     left = 2000 - 1 - held["n"]
-    assert f"{left} records left out: at most 2 of each person are kept." in held["notes"]
+    assert f"{left} records left out: at most 2 records of each person are kept." in held["notes"]
     assert f"{left} records left out: beyond 2 of a person." in stored["notes"]
     assert "1 record left out: without a person or a finite number." in stored["notes"]
 

@@ -147,7 +147,7 @@ class Cluster(AbstractContextManager["Cluster"]):
                 return monotonic()
             lost = (
                 f'has had no worker for {LOST:.0f} s: start some with "dask worker {scheduler}", '
-                "see the logs of the old ones, and run again."
+                "see the logs of the old workers, and run again."
             )
         if monotonic() > before + LOST:
             raise InputError(f"the Dask scheduler at {scheduler} {lost}")

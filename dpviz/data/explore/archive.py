@@ -41,7 +41,7 @@ def member(data: bytes, name: str, which: str, most: int | None = None) -> bytes
             raise InputError(f'"{shown(which)}" is not in {shown(name)}: choose from {names}.')
         if entries[which].flag_bits & 1:
             raise InputError(
-                f"{shown(name)} is protected by a password: pack it again without one."
+                f"{shown(name)} is protected by a password: pack it again without a password."
             )
         with archive.open(entries[which]) as stream:
             whole = stream.read(most + 1)

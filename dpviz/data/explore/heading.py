@@ -148,7 +148,7 @@ def _heading(sample: list[list[str]], *, sure: bool) -> Heading:
         above = above if at + 1 == above or _are_units(sample[at + 1], kinds) else at + 1
     names = [cell.strip() for cell in sample[at]]
     names[0] = re.sub(r"^[#%]+\s*(?=\w)", "", names[0])
-    skipped = [f"{counted(at, 'line')} above the names skipped."] if at else []
+    skipped = [f"Reading skips {counted(at, 'line')} above the names."] if at else []
     notes = (*skipped, *_said_units(sample[at + 1 : above]))
     return Heading(names=names, above=above + len(rules), given=True, notes=notes)
 

@@ -78,7 +78,7 @@ def read_layer(file: File, options: Options) -> Rows:
     layer = options.part if options.part in layers else layers[0]
     if len(layers) > 1 and options.part not in layers:
         said = f"{len(layers)} layers of points, {listed(layers)}"
-        raise InputError(f"{shown(name)} holds {said}: name one (--layer on the command line).")
+        raise InputError(f"{shown(name)} holds {said}: name a layer (--layer on the command line).")
     opened = pyogrio.raw.open_arrow(whole, layer=layer, use_pyarrow=True)
     with _by_gdal(name), opened as (facts, reader):
         check_width(len(reader.schema), name)
@@ -98,7 +98,7 @@ def read_layer(file: File, options: Options) -> Rows:
     crs = (crs.get("components") or [crs])[0]  # the second component is the height
     names, notes = axes(points, crs.get("name", ""), crs.get("type", "")[:3] == "Geo")
     if left:
-        notes += (f"Not a point, so left out: {counted(left, 'feature')}.",)
+        notes += (f"Each feature that is not a point is left out: {counted(left, 'feature')}.",)
     notes += (SEVERAL,) if len(np.unique(numbers)) < len(numbers) else ()
     columns = [*(pa.chunked_array([one]) for one in points.T), *map(_in_unicode, table.columns)]
     return Rows(columns=columns, names=[*names, *table.column_names], numbers=lambda: numbers,
@@ -187,7 +187,7 @@ def _unpacked(data: bytes, name: str, part: str | None, kept: tuple[str, ...]) -
     chosen = [part] if part in mains else mains
     if len(chosen) != 1:
         said = f"{len(chosen):,} files of places, {listed(chosen)}" if chosen else "no place"
-        raise InputError(f"{shown(name)} holds {said}: give or name one.")
+        raise InputError(f"{shown(name)} holds {said}: give or name one file.")
     stem, ending = posixpath.splitext(chosen[0])
     if ending.lower() != ".shp":
         return _checked(member(data, name, chosen[0]), name)

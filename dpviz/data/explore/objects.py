@@ -118,8 +118,8 @@ class _Text:
         if not self._tables and self._lists:
             held = [f'"{shown(key)}" with {many:,} values' for key, many in self._lists.items()]
             raise InputError(
-                f"{shown(self._name)} holds no table, but {' and '.join(held[:2])}: give lists of "
-                "one length, or a list that holds an object for each record."
+                f"{shown(self._name)} holds no table, but {' and '.join(held[:2])}: give lists "
+                "of the same length, or a list that contains an object for each record."
             )
         sizes = {
             place: (one.rank >= 0, one.number, one.rank) for place, one in self._tables.items()
@@ -130,7 +130,7 @@ class _Text:
         found = self._tables[largest]
         if alike := [place.strip("/") for place in others if sizes[place] == sizes[largest]]:
             what = f"The table {listed([largest.strip('/')])} is read"
-            found.notes += (f"{what}; others of its size are left out: {listed(alike)}.",)
+            found.notes += (f"{what}; tables of equal size are left out: {listed(alike)}.",)
         return found
 
     def next(self) -> str:
@@ -310,7 +310,7 @@ class _Records:
         self._chunks, self._columns = [(self.number, made)], dict.fromkeys(made)
         self._numbers = array("q", range(1, self.number + 1))
         if gone:
-            self.notes = (f"Left out, because their length differs: {listed(gone)}.",)
+            self.notes = (f"Columns of other lengths are left out: {listed(gone)}.",)
 
     def add_all(self, records: Iterable[Any]) -> None:
         for record in records:
@@ -390,7 +390,7 @@ class _Records:
                     f'{first} of {shown(self._name)} is {is_}, but "{shown(self._first)}": {way}'
                 )
             many = counted(len(self.left), what)
-            notes += (f"{is_.capitalize()}, so left out: {many}, the first is {first}.",)
+            notes += (f"Each {what} that is {is_} is left out: {many}, the first is {first}.",)
         if not self._columns:
             held, each = "no records", "JSON with a list of objects, one object a line, or GeoJSON"
             if self._lists:
@@ -401,7 +401,7 @@ class _Records:
                 )
             raise InputError(f"{shown(self._name)} holds {held}: give {each}.")
         if self._lists:
-            notes += (f"Left out, because they contain lists or objects: {listed(self._lists)}.",)
+            notes += (f"Columns with lists or objects are left out: {listed(self._lists)}.",)
         columns = [
             _united([made.get(key, pa.nulls(many)) for many, made in self._chunks])
             for key in self._columns

@@ -82,7 +82,7 @@ def sheet_answer(
             return [], names
         part = names[0] if part is None and len(names) == 1 else part
         if names and part not in book.sheet_names:
-            wrong = f'sheet = "{shown(part)}" is not there, and ' if part is not None else ""
+            wrong = f'sheet = "{shown(part)}" does not exist, and ' if part is not None else ""
             raise InputError(
                 f"{wrong}{shown(name)} has {counted(len(names), 'sheet')}: name the one to read, "
                 f"{listed(names)} (--sheet on the command line)."
@@ -156,7 +156,7 @@ def _columns(sheet: calamine.CalamineSheet, skip: int) -> Answer:
         tables = np.split(places, starts)
         kept = max(tables, key=lambda one: int(filled[one].sum()))
         left = [f"{skip + one[0] + 1} to {skip + one[-1] + 1}" for one in tables if one is not kept]
-        places, notes = kept, [f"Left out, outside the table: rows {listed(left)}."]
+        places, notes = kept, [f"Rows outside the table are left out: {listed(left)}."]
     if len(places) < len(filled):
         columns = [column.take(pa.array(places)) for column in columns]
     return [*columns, pa.chunked_array([places + skip + 1])], notes

@@ -92,7 +92,7 @@ def rows_of(data: bytes, form: Form, notes: tuple[str, ...] = ()) -> Rows:
     if opened := [line for one in found for line in one.opened]:
         where = ", ".join(map(str, opened[:3])) + (" and others" if len(opened) > 3 else "")
         lines = f"line{'s' * (len(opened) > 1)} {where}"
-        said += (f"A quotation mark is never closed in {lines}: read as a character.",)
+        said += (f"A quotation mark is never closed in {lines}, so it is read as text.",)
     return Rows(
         columns=pa.Table.from_batches([one.rows for one in found]).columns,
         names=form.names,
@@ -123,8 +123,8 @@ def decoded(data: bytes, name: str, encoding: str | None) -> tuple[bytes, tuple[
             data = data.decode(found, "replace").encode()
         except (LookupError, ValueError):
             raise InputError(
-                f'encoding = "{shown(found)}" does not fit {shown(name)}: name one such as utf-8, '
-                "cp1252 or utf-16."
+                f'encoding = "{shown(found)}" does not fit {shown(name)}: name an encoding '
+                "such as utf-8, cp1252 or utf-16."
             ) from None
         damaged = "Damaged characters are shown as \ufffd."
         said = damaged if found == "utf-8" else f"Read in the encoding {found}."
@@ -153,7 +153,7 @@ def encoding_of(data: bytes, name: str) -> str:
             line = data.count(b"\n", 0, data.find(b"\0")) + 1
             raise InputError(
                 f"{shown(name)} is not text, line {line} has a NUL byte: save the table as CSV in "
-                "UTF-8, or give the file its right ending."
+                "UTF-8, or give the file the right ending."
             )
         return "utf-16-le" if odd[1] > odd[0] else "utf-16-be"
     return "utf-8" if _is_utf8(data) else _guessed(data)

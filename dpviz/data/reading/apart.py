@@ -294,7 +294,7 @@ class Upload:
             reader = _take()
         except OSError as error:
             raise InputError(
-                f"{shown(self.name)} is not read, since no further program can be started here now "
+                f"{shown(self.name)} can't be read, because no further program can be started now "
                 f"({reason(error)}): try again in a minute."
             ) from None
         data = self._data()
@@ -318,12 +318,12 @@ class Upload:
         _LOG.warning("the reader of an upload of %d bytes ended with status %d", self.size, status)
         if status in (-getattr(signal, "SIGXCPU", 0), -getattr(signal, "SIGKILL", 0)):
             return InputError(
-                f"{shown(self.name)} takes more than {SECONDS:g} s of a processor, or more memory "
-                "than is free, to read: give fewer rows or columns, or save it as Parquet."
+                f"{shown(self.name)} needs more than {SECONDS:g} s of CPU time, or more memory "
+                "than is free: give fewer rows or columns, or save it as Parquet."
             )
         return InputError(
-            f"{shown(self.name)} ({megabytes(self.size)}) stopped the program that reads it, at "
-            "its limit of memory or at a damaged place: give fewer rows, or save the file again."
+            f"{shown(self.name)} ({megabytes(self.size)}) stopped the program that reads it, "
+            "because it is damaged or needs much memory: give fewer rows, or save the file again."
         )
 
 

@@ -56,8 +56,8 @@ def read_npy(file: File) -> NDArray[np.generic]:
     start, size = stream.tell(), math.prod(shape) * dtype.itemsize
     if start + size > len(data):
         raise InputError(
-            f"{name} is cut off, its header announces shape {shown(shape)} but only "
-            f"{megabytes(len(data) - start)} of values are there: transfer or save it again."
+            f"{name} is cut off, because its header states shape {shown(shape)} but only "
+            f"{megabytes(len(data) - start)} of values follow: transfer or save it again."
         )
     if not size:
         return np.empty(shape, dtype)

@@ -93,8 +93,8 @@ def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
             kind = "latitude" if most == _DEGREES[1] else "longitude"
             said.append(
                 f'{counted(int(many.max()), "row")} hold {value} in "{shown(columns[axis])}", '
-                f"which is not a {kind}: if it means a missing value, say so (--missing={value} "
-                "on the command line)."
+                f"which is not a {kind}: if this means a missing value, say so "
+                f"(--missing={value} on the command line)."
             )
     return said
 

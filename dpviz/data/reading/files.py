@@ -210,8 +210,8 @@ def refusing(said: str | Callable[[Exception], str], *kinds: type[Exception]) ->
 def out_of_reach(path: str, error: BaseException) -> str:
     """Return the error message for a file that can't be read from a disk or a store."""
     return (
-        f"{shown(path, 120)} can't be read: {reason(error)}; all machines that read need it at the "
-        "same path."
+        f"{shown(path, 120)} can't be read: {reason(error)}; all machines that read this file need "
+        "it at the same path."
     )
 
 

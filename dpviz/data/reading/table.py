@@ -201,8 +201,8 @@ class Table:
                 )
             if dropped and not released:
                 notes += [
-                    f'{_rows(many, "holds", "hold")} "{shown(mark)}" there, which is read as no '
-                    "value."
+                    f'{_rows(many, "holds", "hold")} "{shown(mark)}" in these columns, which is '
+                    "read as no value."
                     for mark, many in sorted(self.cells.marks(axes).items())
                 ]
             across = None if released or not turn else over_180(points, names)
@@ -314,7 +314,7 @@ class Table:
             error = self._no_number((worse or mixed)[0])
         elif self.ragged.rows:
             row, _, cell = self.ragged.first[0]
-            error = InputError(f"row {row} has {cell}: correct it.")
+            error = InputError(f"row {row} has {cell}: correct the row.")
         else:
             row, column, cell = rows.first[0]
             error = InputError(
@@ -351,11 +351,11 @@ class Table:
             )
         if not as_numbers(pa.array([cell]), "comma")[1].any():
             way_out = (
-                "write a decimal point throughout the column, or decimal commas "
-                "throughout with semicolons between the fields"
+                "write decimal points in the whole column, or decimal commas in the whole "
+                "column and semicolons between the fields"
             )
         elif looks_grouped(cell):
-            way_out = "write all numbers of the column alike, best without thousands separators"
+            way_out = "write all numbers of the column in one style without thousands separators"
         way_out = way_out or "correct the cell or choose another column"
         return InputError(f'{holds}"{shown(cell)}" where a number is expected: {way_out}.')
 
@@ -405,10 +405,10 @@ class Table:
     ) -> Iterator[str]:
         if dropped:
             owner = "" if unit is None else f', or there is nothing in "{shown(unit)}"'
-            ragged = ", or the row has more or fewer fields than the first"
+            ragged = ", or the row has more or fewer fields than the first row"
             yield (
                 f"{_rows(dropped, 'was', 'were')} left out: a value in {listed(names)} is missing, "
-                f"infinite or no number{owner}{ragged if self.ragged.rows else ''}."
+                f"infinite or not a number{owner}{ragged if self.ragged.rows else ''}."
             )
         if rounded:
             yield f'{_rows(rounded, "has", "have")} no person in "{shown(unit)}": {ROUNDED}.'
@@ -477,8 +477,8 @@ class Table:
         if self.memory is not None and self._needed(ndim, others, capped=capped) > self.memory:
             columns = "a column" if ndim == 1 else f"{ndim:,} columns"
             raise InputError(
-                f"{shown(self.name)} has more rows than {columns} may have within "
-                "the memory for a file of its size: give "
+                f"{shown(self.name)} has too many rows, because {columns} would need "
+                "more memory than a file of its size may use: give "
                 f"fewer rows{', or choose fewer columns' if ndim > 1 else ''}."
             )
 
@@ -612,7 +612,7 @@ def _unclassed(classes: Classes | None) -> list[str]:
     if classes is None or classes.names[-1:] != (NO_CLASS,):
         return []
     rows = int((classes.codes == len(classes.names) - 1).sum())
-    said = f'nothing in "{shown(classes.column)}" and count as a class of their own.'
+    said = f'no value in "{shown(classes.column)}": such rows form a separate class.'
     return [f"{_rows(rows, 'has', 'have')} {said}"] if rows else []
 
 
@@ -642,7 +642,7 @@ def named_table(
             else f"{shown(name)} has no column: give a table with one row of numbers per record."
         )
     if others:
-        notes = (*notes, f"Left out, because they hold neither numbers nor text: {others}.")
+        notes = (*notes, f"Columns without numbers and text are left out: {others}.")
     table = Table(
         name=name,
         columns=tuple(unique[axis] for axis in flat),

@@ -94,7 +94,7 @@ def _first_line(data: bytes, name: str) -> tuple[str, int]:
     if b"\0" not in line and not line.startswith(ZIP):
         with suppress(UnicodeDecodeError):
             return line.decode(), end + 1
-    way_out = "save the table as CSV in UTF-8, or give the file its right ending (.parquet, .npy)"
+    way_out = "save the table as CSV in UTF-8, or give the file the right ending (.parquet, .npy)"
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         way_out = "it is UTF-16: save it as CSV in UTF-8"
     way_out += f" (dpviz convert {shown(name)} FILE.csv)."
