@@ -31,7 +31,7 @@ def readable(value: float, digits: int = 3) -> str:
 
 
 def decimals(value: float, digits: int = 3) -> str:
-    """Write this number of digits after the point: 1.003; from 1,000 on, write as `readable`."""
+    """Write a number with ``digits`` decimals: 1.003; numbers from 1,000 on as `readable` does."""
     return f"{value:.{digits}f}" if abs(value) < 1000 else readable(value)
 
 

@@ -120,7 +120,7 @@ def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
         return np.empty((0, 2))
     pieces, line = _pieces(*shapely.get_coordinates(unit, return_index=True))
     points, piece = shapely.get_coordinates(shapely.simplify(pieces, _DETAIL), return_index=True)
-    # If a piece continues the piece before, both pieces contain the point where they meet.
+    # If a piece continues the previous piece, both pieces contain the point where they meet.
     goes_on = (np.diff(piece) > 0) & (np.diff(line[piece]) == 0)
     keep = np.r_[True, ~goes_on]
     points, line = points[keep], line[piece][keep]

@@ -65,8 +65,8 @@ def cities_within(lon: Sequence[float], lat: Sequence[float]) -> list[City]:
 def city_words(columns: Sequence[str], bounds: Bounds) -> str:
     """Return a sentence with the largest city inside the bounds; '' if bounds are not degrees.
 
-    The sentence depends only on names and bounds. It also says if latitude and longitude seem to be
-    exchanged.
+    The sentence depends only on names and bounds. The sentence also says if latitude and longitude
+    seem to be exchanged.
     """
     if not in_degrees(columns, bounds):
         return ""

@@ -179,7 +179,6 @@ def _across(table: Table) -> int | None:
 
 
 def _turned(texts: pa.Array, style: Style) -> pa.Array:
-    """Longitudes; 360 is added to negative values."""
     values = as_numbers(texts, "point" if style != "either" else style)[0]
     found = pa.array(turned(values)).cast(pa.large_string())
     return pc.if_else(pa.array(values < 0), found, texts.cast(pa.large_string()))

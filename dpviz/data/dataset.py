@@ -89,7 +89,7 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of all values, used as a cache key. It changes if even one record is added."""
+        """Hash of all values, used as a cache key. The hash changes if even one record is added."""
         content = self._content
         hasher = hashlib.blake2b(repr((content.shape, content.dtype.str)).encode(), digest_size=16)
         hasher.update(np.ascontiguousarray(content).data)
@@ -104,7 +104,7 @@ class Dataset:
     def bounds(self, domain: Domain | None = None, *, from_data: bool = False) -> Domain:
         """Domain of a run on these data.
 
-        This is ``domain`` if it is given, or else the declared domain, or else the shape of the
+        The domain is ``domain`` if given, otherwise the declared domain, otherwise the shape of the
         grid or the range of the points, which is not private. With ``from_data``, a declared domain
         of points is ignored. Raises InputError if domain and data have different numbers of axes.
         """

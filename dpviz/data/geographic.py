@@ -49,8 +49,8 @@ PAIRS = (
 
 LON_WORDS, LAT_WORDS = map(frozenset, PAIRS[0])
 
-#: Words that also mean length and width. They mean axes only as a pair, and only if both names
-#: contain no words except these.
+#: Words that also mean length and width. These words mean axes only as a pair, and only if both
+#: names contain no other words.
 _LENGTH = frozenset((
     "länge", "laenge", "lengte", "længde", "długość", "dlugosc", "délka", "hosszúság", "μήκος",
     "طول", "الطول", "אורך",
@@ -197,7 +197,6 @@ def within(bounds: Sequence[float], most: float) -> bool:
 
 
 def _beyond_90(bounds: Sequence[float]) -> bool:
-    """Whether bounds may be in degrees, but are too large for a latitude."""
     return not within(bounds, 90) and within(bounds, 360)
 
 
@@ -211,7 +210,6 @@ def _are_across_and_up(across: str, up: str) -> bool:
 
 
 def _axis_words(name: str) -> tuple[str, ...]:
-    """Words of a name, where xcoord and coordx are split into x and coord."""
     return tuple(_AXIS.sub(r"\1\3 \2\4", " ".join(words_of(name))).split())
 
 

@@ -88,7 +88,6 @@ class ParquetCells(Cells):
 
 
 def _leaves(kind: pa.DataType) -> int:
-    """Number of leaf columns in a file for one column of this type."""
     if isinstance(kind, pa.BaseExtensionType):
         return _leaves(kind.storage_type)
     if not pa.types.is_nested(kind):

@@ -88,8 +88,7 @@ class Stored:
 def is_stored(source: object) -> bool:
     """Return whether a path names records that are not read into memory.
 
-    Such a path is a folder, a pattern, an address in an object store, or a file too large for
-    memory.
+    Yes for a folder, a pattern, an address in an object store, or a file too large for memory.
     """
     if not isinstance(source, str | os.PathLike):
         return False
@@ -292,7 +291,6 @@ class TextPart(FilePart):
         return found if alike and not self.missing else {}
 
     def _numbers(self, axis: int, cells: pa.Array, batch: Batch, begin: int) -> pa.Array:
-        """Convert cells of a batch to numbers; NaN if a cell is not a number."""
         from dpviz.data.explore.cells import marks_of, tidied
         from dpviz.data.reading.cells import as_numbers
 

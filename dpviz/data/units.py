@@ -52,7 +52,7 @@ _EXPONENT = re.compile(
 #: A whole number as written by programs that store it as a float.
 _FLOAT = re.compile(r"[+-]?0*([1-9]\d{15,})\.0*", re.ASCII)
 
-#: Fractions of seconds at the end of a time. Programs write different numbers of zeros there.
+#: Fractions of seconds at the end of a time. Programs write different numbers of zeros at the end.
 _SECONDS = re.compile(r"(:\d\d)(?:\.0*|(\.\d*[1-9])0*)(Z?)$", re.ASCII)
 
 #: Text that spreadsheets in any language show if a formula fails or a column is too narrow:
@@ -217,7 +217,6 @@ def is_rounded(text: str) -> bool:
 
 
 def _canonical(text: str) -> str:
-    """Standard spelling of a number or a time; other text is unchanged."""
     if not re.search(NUMBER, text, re.ASCII) or re.search("[eE][0-9]", text):
         return _SECONDS.sub(r"\1\2\3", text) if ":" in text else text
     try:

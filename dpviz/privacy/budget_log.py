@@ -301,8 +301,8 @@ class Log:
             if name not in sure and given != names.key(name):
                 raise PrivacyRefusal(
                     f"{shown(one.path or 'the file', 120)} has the number on the disk of a file "
-                    f'that was released as source "{name}": name that source for the same data, '
-                    "renamed or changed; other data have to be written to a new file."
+                    f'that was released as source "{name}": name that source if these are the '
+                    "same data, renamed or changed; otherwise write the data to a new file."
                 )
         if source is None and not sure:
             alike = {_kind(path): path for path in self.paths}

@@ -38,8 +38,8 @@ def promises_little(epsilon: float) -> bool:
 def surest_words(epsilon: float) -> str:
     """Largest certainty that anybody can reach from a prior of 1/2: "73.2% sure at most".
 
-    The statement holds for one privacy unit. A caller that shows this text must also name the unit,
-    as :func:`explain_guess` does.
+    The statement is true for one privacy unit. A caller that shows this text must also name the
+    unit, as :func:`explain_guess` does.
     """
     shown = percent_at_most(surest(epsilon))
     # The certainty is below 100%, so don't print "100%".

@@ -1,4 +1,4 @@
-"""The ledger of one run's spends, and the definition of neighbouring data sets."""
+"""The ledger, which lists each cost of one run, and the definition of neighbouring data sets."""
 
 from __future__ import annotations
 

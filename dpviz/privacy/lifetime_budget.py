@@ -7,8 +7,8 @@ are refused later under another source, even after they are renamed (:meth:`Log.
 A release makes a debit, draws noise, publishes, and then marks its entry. A debit is final: a crash
 after the debit loses budget, never privacy.
 
-The file holds a log whose records never change. The hash of each record covers the previous record,
-so an edited, forged, moved or deleted record is detected. A note in this user's folder
+The file contains a log whose records never change. The hash of each record covers the previous
+record, so an edited, forged, moved or deleted record is detected. A note in this user's folder
 (:func:`dpviz.base.home.home_folder`) stores the newest hash. So an older copy of the file is
 detected as well, and also a file in which all hashes were recomputed. This module can't detect a
 new file that replaces the old file; an older file whose note was also restored or removed; an older
@@ -94,7 +94,7 @@ _making = threading.Lock()
 class Budget:
     """Lifetime budgets in one file; safe for several threads and processes of one machine.
 
-    Every call reopens the file, so it reads the spends of other processes. Between two calls no
+    Every call reopens the file, so it reads the debits of other processes. Between two calls no
     other file is needed. SQLite's locks fail on network folders. Only the user who created the file
     may read it. Every call raises InputError, with one sentence, if the file can't be used. Opening
     the first source creates the file.
@@ -145,8 +145,8 @@ class Budget:
     ) -> str | None:
         """Source for which some of these files were read before; see :meth:`Log.owner`.
 
-        Raises PrivacyRefusal if the files belong to another source. It is also raised if no source
-        is named and only the user can know the source of the files.
+        Raises PrivacyRefusal if the files belong to another source. PrivacyRefusal is also raised
+        if no source is named and only the user can know the source of the files.
         """
         if not origins or not self.exists():
             return None
@@ -334,7 +334,7 @@ class Budget:
             raise InputError(f"{self} was written by a newer version of dpviz: update dpviz.")
         if version != VERSION:
             raise InputError(f"{self} has no version that this program reads: {_NEWEST}.")
-        # A damaged page may hide spends, and then this budget could be spent again.
+        # A damaged page may hide debits, and then this budget could be spent again.
         if connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
             raise DamagedError("is damaged")
         return True

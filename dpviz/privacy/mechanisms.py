@@ -93,8 +93,8 @@ class Accountant:
     def hide(self, changed: int) -> None:
         """Add the noise for ``changed`` records in all further steps, for any neighbours.
 
-        This is for published variants whose paper counts fewer or more changed records than their
-        neighbours have. The claim of such a variant fails, and its card says so.
+        Published variants need this if their paper counts another number of changed records than
+        their neighbours have. The claim of such a variant fails, and its card says so.
         """
         self._changed = changed
 
@@ -108,8 +108,8 @@ class Accountant:
         step
             Name of the step, on the ledger and as the name of the noise stream.
         values
-            Array or number. Its L1 change between neighbours that differ in one record is at most
-            ``sensitivity``.
+            Array or number. The L1 change of the values between neighbours that differ in one
+            record is at most ``sensitivity``.
         epsilon
             Budget of this step.
         """
@@ -157,8 +157,8 @@ class Accountant:
         Parameters
         ----------
         values
-            Whole numbers. Their L1 change between neighbours that differ in one record is at most
-            ``sensitivity``.
+            Whole numbers. The L1 change of the values between neighbours that differ in one record
+            is at most ``sensitivity``.
         levels
             Levels from the coarsest to the finest. Each budget is rounded down to a multiple of the
             floating-point spacing at the last budget, so that the differences are exact.
@@ -192,10 +192,11 @@ class Accountant:
     ) -> tuple[Floats, Floats]:
         """Finest release of some values, and noisy numbers that depend only on the other values.
 
-        Both results get the difference of the budgets, in parallel. This is possible only once: no
-        finer release can follow. If neighbours differ in m records, all noise is m times as large.
-        If m_1 of these records change values in ``where`` and m_2 change other values, the cost is
-        (m_1 + m_2) / m of the difference, so at most the whole difference.
+        Both results together cost the difference of the budgets, because they are parallel. This is
+        possible only once: no finer release can follow. If neighbours differ in m records, all
+        noise is m times as large. If m_1 of these records change values in ``where`` and m_2 change
+        other values, the cost is (m_1 + m_2) / m of the difference, so at most the whole
+        difference.
 
         Parameters
         ----------
@@ -241,7 +242,7 @@ class Accountant:
         left = self.budget - self.ledger.epsilon
         if not budgets[-1] <= left + 1e-9 * self.budget:
             raise PrivacyRefusal(
-                f"step {levels[-1].step} asks for epsilon {budgets[-1]:g} in all, but only "
+                f"step {levels[-1].step} asks for epsilon {budgets[-1]:g} in total, but only "
                 f"{left:g} of {self.budget:g} is left."
             )
 

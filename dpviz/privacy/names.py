@@ -106,7 +106,7 @@ def check_new(source: object, known: Iterable[str] = ()) -> None:
 
 
 def without_packing(file: str) -> str:
-    """Remove a file name's packing suffix, and the characters that Windows drops after it."""
+    """Remove a file name's packing suffix, and the characters that Windows removes after it."""
     plain = file.rstrip(". ")
     while plain.casefold().endswith(".gz"):
         plain = plain[:-3].rstrip(". ")

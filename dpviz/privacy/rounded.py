@@ -1,10 +1,10 @@
 """K-norm noise for a release: real vectors that are rounded to whole numbers without any error.
 
 A row is round(R w): R has the Gamma distribution of shape D + 1, and w is uniform in the unit body
-of the norm. Both are functions of uniform real numbers, of which only the first binary digits are
-drawn. A bound on the arithmetic error shows whether these digits determine the rounded result. If
-not, more digits of the same numbers are drawn. So the result is as exact as with real numbers. The
-computation uses decimal arithmetic, whose square roots and logarithms are correctly rounded.
+of the norm. R and w are functions of uniform real numbers, of which only the first binary digits
+are drawn. A bound on the arithmetic error shows whether these digits determine the rounded result.
+If not, more digits of the same numbers are drawn. So the result is as exact as with real numbers.
+The computation uses decimal arithmetic, whose square roots and logarithms are correctly rounded.
 """
 
 from __future__ import annotations
@@ -85,7 +85,6 @@ class _Uniform:
 
 
 def _in_disc(digits: int, draw: Callable[[int], int]) -> tuple[_Uniform, _Uniform]:
-    """Uniform point in the quarter of the unit disc where both coordinates are positive."""
     while True:
         x, y = _Uniform(digits, draw), _Uniform(digits, draw)
         while True:

@@ -2,8 +2,8 @@
 
 Floating-point Laplace noise reveals the true value through its last bits (Mironov 2012), and seeded
 noise reveals the true value to anyone who knows the seed. In this module all values are whole
-multiples of a public unit. They are converted to integers, get discrete Laplace noise, and are
-converted back. Counts have the unit 1. Sums of scaled records have the unit 2^-20. Records are
+multiples of a public unit. The values are converted to integers, get discrete Laplace noise, and
+are converted back. Counts have the unit 1. Sums of scaled records have the unit 2^-20. Records are
 first truncated to the lattice with this spacing (:func:`on_lattice`), so that all sums are exact in
 any order.
 
@@ -179,7 +179,6 @@ class SecureAccountant(Accountant):
         return gradual
 
     def _units(self, sensitivity: float, unit: float | None = None) -> int:
-        """Largest change in units, rounded up because whole numbers change by whole numbers."""
         return math.ceil(sensitivity * self._changed / (unit or self.unit))
 
     def _check_levels(self, levels: Sequence[Level]) -> None:
@@ -187,8 +186,8 @@ class SecureAccountant(Accountant):
         super()._check_levels(levels)
         if Fraction(levels[-1].epsilon) > Fraction(self.budget) - _total(self._spends):
             raise PrivacyRefusal(
-                f"step {levels[-1].step} asks for epsilon {levels[-1].epsilon:g} in all, which is "
-                f"more than what is left of {self.budget:g}."
+                f"step {levels[-1].step} asks for epsilon {levels[-1].epsilon:g} in total, which "
+                f"is more than what is left of {self.budget:g}."
             )
 
     def _scales(self, levels: Sequence[Level], sensitivity: float) -> list[float]:
@@ -309,7 +308,7 @@ class SecureAccountant(Accountant):
         return np.asarray(self._drawn(measurement, whole).astype(float) * self.unit)
 
     def _drawn(self, measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.object_]:
-        """Add noise and return Python integers; OpenDP takes only one axis."""
+        """Add noise and return Python integers; OpenDP accepts only one axis."""
         return np.array(measurement(whole.ravel()), dtype=object).reshape(whole.shape)
 
     def _pay(
@@ -454,7 +453,6 @@ class _Mechanism:
 
 
 def _discrete_laplace(scale: float) -> Measurement:
-    """Noise on integers, for the L1 distance between neighbours."""
     from opendp.measurements import make_laplace
     from opendp.metrics import l1_distance
 
@@ -490,7 +488,7 @@ _MONOTONE_MAX = _Mechanism("permute and flip", partial(_noisy_max, monotone=True
 def _calibrated(
     step: str, mechanism: _Mechanism, change: int, epsilon: Fraction
 ) -> tuple[Measurement, float, float]:
-    """Measurement with the least noise certified for epsilon, its scale and certified epsilon."""
+    """Measurement with the least noise that is certified for epsilon; scale; certified epsilon."""
     scale = mechanism.factor * change / float(epsilon)
     if not (change < WIDEST and scale < WIDEST):
         raise PrivacyRefusal(

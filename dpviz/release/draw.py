@@ -211,7 +211,7 @@ def release(
     folder
         Folder of the bundle; must be new or empty.
     before
-        Called after all checks, right before the debit.
+        Function that is called after all checks, right before the debit.
     """
     # All tests before the debit use the epsilon that the debit will grant.
     request = _by_name(request.granted(granted(request.config.epsilon)), dataset)

@@ -222,8 +222,8 @@ def counts_svg(document: Document) -> str:
 def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     """Map of the clusters with their numbers.
 
-    ``collection`` has all clusters of :func:`dpviz.release.geojson.clusters`, or only those that
-    are not doubtful.
+    ``collection`` has all clusters of :func:`dpviz.release.geojson.clusters`, or only the clusters
+    that are not doubtful.
     """
     document = on_map(document)
     frame = Frame.build(document, right=44)

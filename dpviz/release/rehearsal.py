@@ -392,8 +392,8 @@ def rehearse(
     Parameters
     ----------
     seen
-        Receives the results so far: after a few draws, after all draws of the plan, and after the
-        draws on data without clusters.
+        Function that receives the results so far: after a few draws, after all draws of the plan,
+        and after the draws on data without clusters.
     """
     records = stand_in.dataset.n
     groups = other_plans(request, records, counted=counted)
@@ -434,7 +434,7 @@ def _best(
         winner = min(some, key=lambda one: made.of(one, judged).loss(judged))
         losses[winner] = made.of(winner, judged).loss(judged)
         if losses[winner][0] < _NEARER:
-            # Stop here, because all later groups have more changes.
+            # Stop here, because all later groups change more parameters than this group.
             losses = {winner: losses[winner]}
             break
     before = made.of(plan.request, judged).loss(judged)[0]
@@ -479,7 +479,6 @@ class _Draws:
         return np.array([_clusters(result) for _, result in runs], dtype=float)
 
     def _draw(self, request: Request) -> Iterator[_Row]:
-        """Draw a plan again and again, and match its clusters with the true clusters."""
         stand_in, seed = self._stand_in, 0
         trial = self._trial(request, stand_in.dataset, stand_in.domain)
         table_of = trial.tables(stand_in.labels + 1)

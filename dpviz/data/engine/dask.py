@@ -155,7 +155,6 @@ class Cluster(AbstractContextManager["Cluster"]):
 
 
 def _connected(scheduler: str) -> Any:
-    """Connect to a scheduler that has a worker."""
     try:
         from distributed import Client
         from distributed.comm.addressing import get_address_host_port, parse_address

@@ -121,7 +121,6 @@ class ArrowCells(TableCells):
         return "unclear" if both else kind
 
     def _needs_tidying(self, axis: int) -> bool:
-        """Whether more than half of the first cells of a column are numbers after tidying."""
         cells = self.table.column(axis).slice(0, _LOOKED_AT).combine_chunks()
         tidy = [one for one in text_cells(tidied(cells, self._missing)).to_pylist() if one]
         right = sum(may_be_number(one, ";") for one in tidy)

@@ -99,7 +99,6 @@ def _sample(columns: Sequence[pa.ChunkedArray]) -> list[list[str]]:
 
 
 def _column_kinds(sample: list[list[str]]) -> list[str]:
-    """Kind of most cells in each column, from rows that are certainly records."""
     body = sample[min(len(sample) // 2, 20) :]
     kinds = []
     for column in zip(*body, strict=True):

@@ -187,7 +187,7 @@ def _unpacked(data: bytes, name: str, part: str | None, kept: tuple[str, ...]) -
     chosen = [part] if part in mains else mains
     if len(chosen) != 1:
         said = f"{len(chosen):,} files of places, {listed(chosen)}" if chosen else "no place"
-        raise InputError(f"{shown(name)} holds {said}: give or name one file.")
+        raise InputError(f"{shown(name)} holds {said}: give or name one file of places.")
     stem, ending = posixpath.splitext(chosen[0])
     if ending.lower() != ".shp":
         return _checked(member(data, name, chosen[0]), name)

@@ -88,7 +88,6 @@ def read_objects(file: File, options: Options) -> Rows:
 
 
 def _line_value(line: str) -> Any:
-    """The decoded value of a line, or its text if it is not JSON."""
     try:
         return _DECODER.decode(line)
     except (ValueError, RecursionError):
@@ -260,7 +259,6 @@ class _Text:
         return key
 
     def _is_more(self) -> bool:
-        """If a comma follows, skip it and return True."""
         is_more = self.next() == ","
         self._at += is_more
         return is_more
@@ -285,7 +283,8 @@ class _Records:
     def __init__(self, name: str, rank: int = 0) -> None:
         self._name, self.number, self.rank = name, 0, rank
         self.is_rows = self.geo = self._several = False
-        #: The object that contains the list. It may have column names or a reference system.
+        #: The object that contains the list. This object may have column names or a reference
+        #: system.
         self.around: dict[str, Any] = {}
         self._batch: list[dict[Any, Any]] = []
         self._chunks: list[tuple[int, dict[Any, pa.Array]]] = []

@@ -150,7 +150,6 @@ def _looks_placed(cells: list[str], name: str) -> bool:
 
 
 def _points(column: pa.ChunkedArray, pattern: str, form: str) -> Floats:
-    """Points (n, 2) from cells; NaN if a cell is not a point."""
     if form == "WKB" or (
         # WKT in a form that the pattern does not match
         form == "WKT" and not pc.all(pc.match_substring_regex(column, _POINT)).as_py()

@@ -257,7 +257,6 @@ def _first_text(data: bytes) -> int:
 
 
 def _below(data: bytes, lines: int) -> int:
-    """Start of the text after this number of lines."""
     at = 0
     for _ in range(lines):
         at = data.find(b"\n", at) + 1 or len(data)
@@ -265,7 +264,6 @@ def _below(data: bytes, lines: int) -> int:
 
 
 def _unbroken(lines: list[str]) -> list[str]:
-    """Join lines that belong to one quoted field."""
     found: list[str] = []
     at = 0
     while at < len(lines):
@@ -567,7 +565,6 @@ def _batch(
 
 
 def _lines(block: bytes, first: int, gone: list[int]) -> NDArray[np.int64]:
-    """Line numbers of all non-empty lines, except those at positions ``gone``."""
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
     sizes = np.diff(ends, prepend=-1, append=len(block)) - 1
     return np.delete(np.flatnonzero(sizes > 0), gone) + first

@@ -61,7 +61,8 @@ _LINE, _LONGEST = 2**24, 2_000
 TYPES, _PIECE = ("<f8", "<i8", "<u8", "|b1", "|u1"), 2**24
 
 #: On Unix, the reader first lowers its priority, because moving a plot is more urgent. The terminal
-#: also sends Ctrl-C to the reader. The reader ignores it, because the program ends the reader.
+#: also sends Ctrl-C to the reader. The reader ignores this signal, because the program ends the
+#: reader.
 _START = (
     f"import os, signal, sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r}); "
     "signal.signal(signal.SIGINT, signal.SIG_IGN); hasattr(os, 'nice') and os.nice(5); "

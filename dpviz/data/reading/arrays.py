@@ -170,7 +170,6 @@ def arrow_cells(values: Any) -> pa.Array:
 
 
 def _of_pandas(column: pd.Series) -> pa.Array:
-    """Cells (m,) of a pandas column; numbers keep their type."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes = column.cat.codes.to_numpy()
         categories = _of_pandas(pd.Series(column.cat.categories))
@@ -195,6 +194,5 @@ def _of_pandas(column: pd.Series) -> pa.Array:
 
 
 def _texts(column: pd.Series) -> pa.Array:
-    """Text (n,) of the cells; each cell is converted separately."""
     cells = zip(column, column.isna(), strict=True)
     return pa.array([None if gone else cell_text(cell) for cell, gone in cells], pa.large_string())

@@ -140,7 +140,7 @@ def turned_sentence(column: str) -> str:
 
 def degrees_of(columns: Sequence[str]) -> dict[int, float]:
     """Positions of longitude and latitude, with their largest values; empty for other columns."""
-    # Among thousands of columns, only a few names contain such words.
+    # Among thousands of columns, only a few names contain words for an axis.
     some = [axis for axis, name in enumerate(columns) if may_be_placed(name)]
     for lon, lat in permutations(some, 2):
         if placed((columns[lon], columns[lat])) == "lonlat":

@@ -86,7 +86,6 @@ def _first_rows(table: Table, numeric: Sequence[str]) -> dict[str, Floats]:
 
 
 def _continuity(column: Floats, words: Sequence[str]) -> tuple[bool, bool, bool, float]:
-    """Rank of a column; a larger rank means that it is more continuous."""
     different = np.unique(column)
     fractions = bool((column % 1 != 0).any())
     in_a_row = different.size == column.size and bool((np.diff(different) == 1).all())
@@ -99,7 +98,7 @@ def _continuity(column: Floats, words: Sequence[str]) -> tuple[bool, bool, bool,
 def proposed(
     table: Table, numeric: Sequence[str], nearly: Sequence[str] = (), but: Collection[str] = ()
 ) -> tuple[str, str]:
-    """Return the two columns to show if the user has named none; see :func:`first_columns`.
+    """Return the two columns to show if the user has named no column; see :func:`first_columns`.
 
     Both columns are chosen from ``numeric`` and ``nearly``, but not from ``but``, the columns of
     persons and classes. Raises InputError, which lists all columns, if fewer than two suitable
@@ -131,7 +130,7 @@ def no_two(table: Table, numbering: Collection[str]) -> InputError:
 def numbers_rows(table: Table, name: str) -> bool:
     """Return whether a column only numbers or identifies the rows, and does not measure anything.
 
-    This is the case if its name says so, or if its first values are 0, 1, 2 ... or 1, 2, 3 ...
+    Either the name of the column shows this, or its first values are 0, 1, 2 ... or 1, 2, 3 ...
     """
     words = words_of(name)
     named = NUMBERING & {*words}

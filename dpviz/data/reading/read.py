@@ -1,7 +1,7 @@
 """Read tables and grids of counts from files, uploads and objects in memory.
 
-Whatever the bytes are, the only possible error is :class:`~dpviz.base.errors.InputError`. Its
-message names the place in the file and a remedy. Pickled content is never loaded.
+Whatever the bytes are, the only possible error is :class:`~dpviz.base.errors.InputError`. The
+message of the error names the place in the file and a remedy. Pickled content is never loaded.
 """
 
 from __future__ import annotations
@@ -190,7 +190,8 @@ def parts(
 ) -> tuple[str, ...]:
     """Names of sheets, layers, arrays or archive members to choose from; () for other sources.
 
-    The parameters are those of :func:`read_table`. Raises InputError if the file can't be read.
+    The parameters are the same as for :func:`read_table`. Raises InputError if the file can't be
+    read.
     """
     source = _local(source)
     if isinstance(source, _IN_MEMORY):

@@ -65,8 +65,7 @@ _STRING = 64
 class Table:
     """Named columns of numbers or text. A column is decoded when it is chosen.
 
-    The attributes name, notes, doubtful and origins become those of the
-    :class:`~dpviz.data.dataset.Dataset`.
+    The :class:`~dpviz.data.dataset.Dataset` gets the attributes name, notes, doubtful and origins.
     """
 
     name: str
@@ -306,7 +305,7 @@ class Table:
         return points, keep, found.named | self.ragged
 
     def _refusal(self, axes: list[int], rows: NamedRows, fine: int) -> InputError:
-        """Error for a cell that is not a number; it contains all rows with such cells if few."""
+        """Error for a cell that is not a number; if few rows have one, it contains these rows."""
         mixed = [axis for axis in axes if self._is_mixed(axis)]
         worse = [axis for axis in mixed if self.columns[axis] not in self.nearly_numeric]
         few = not worse and 0 < rows.rows <= FEW * fine
@@ -360,7 +359,6 @@ class Table:
         return InputError(f'{holds}"{shown(cell)}" where a number is expected: {way_out}.')
 
     def _mark(self, axis: int) -> Style | None:
-        """The decimal mark with which nearly all of the first cells of a column are numbers."""
         marks: tuple[Style, ...] = ("point", "comma")
         return next((mark for mark in marks if self._mostly(axis, mark)), None)
 
@@ -414,7 +412,6 @@ class Table:
             yield f'{_rows(rounded, "has", "have")} no person in "{shown(unit)}": {ROUNDED}.'
 
     def _units(self, owner: int, ndim: int) -> tuple[NDArray[np.generic], Mask, int]:
-        """Identifiers (n,) of persons, mask of known persons, and number of rounded identifiers."""
         # Each identifier depends only on its own cell. If the whole column determined its type
         # (numbers, dates or text), one person's unusual identifier would change other identities: 1
         # could become 1.0, a date could become a time, and a blank could become a person.

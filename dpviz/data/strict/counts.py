@@ -81,7 +81,6 @@ def cells_of_text(file: File, axes: int) -> NDArray[np.float64]:
 
 
 def _width(line: str, name: str) -> tuple[int, str]:
-    """Number of cells in the first line, and their separator."""
     plain = re.sub('"[^"]*"', "0", line)
     mark = next((mark for mark in _SEPARATORS if mark in plain), "")
     fields = _fields(line, mark)

@@ -49,7 +49,7 @@ def read_lines(file: File, header: bool | str | None) -> Table:
     """
     if header is False:
         raise InputError(
-            f"{shown(file.name)} is to be read without a line of names, but a record must not "
+            f"{shown(file.name)} can't be read without a line of names, because a record must not "
             "reveal how many columns there are, or their separator: put a line of names first, or "
             'give it as the header, for example "x,y".'
         )
@@ -85,7 +85,6 @@ def read_lines(file: File, header: bool | str | None) -> Table:
 
 
 def _first_line(data: bytes, name: str) -> tuple[str, int]:
-    """First line that is not blank, and the position of the next line."""
     written = re.search(rb"\S[^\n]*", data)
     if not written:
         raise InputError(f"{shown(name)} is empty: give a line of names and one row per record.")
@@ -148,7 +147,7 @@ def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
 
 
 def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa.Array], int]:
-    """Columns of lines with ``width`` fields and up to ``more`` empty fields; number of others."""
+    """Columns of lines with ``width`` fields, plus up to ``more`` empty; number of other lines."""
     lines = _only(lines, pc.not_equal(lines, ""))
     ragged = 0
     if (pc.max(pc.binary_length(lines)).as_py() or 0) > _LONG:
@@ -173,7 +172,6 @@ def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa
 
 
 def _only(cells: pa.Array, chosen: pa.Array) -> pa.Array:
-    """The chosen cells; nothing is copied if all cells are chosen."""
     return cells if chosen.true_count == len(chosen) else cells.filter(chosen)
 
 

@@ -39,7 +39,6 @@ def read_cells(file: File, options: Options, axes: int) -> NDArray[np.generic] |
 
 
 def _check(file: File, options: Options) -> None:
-    """Raise InputError for other file formats, and for the options of these formats."""
     if file.format not in RELEASED:
         raise InputError(
             f"{shown(file.name)} is read only for exploring: a release reads CSV, Parquet and "

@@ -198,9 +198,8 @@ def test_features_that_are_no_points_are_left_out_and_counted():
     assert rows.rows == 2
     assert rows.numbers().tolist() == [1, 3]
     (note,) = rows.notes
-    assert (
-        note == "Each feature that is not a point is left out: 1 feature, the first is feature 2."
-    )
+    assert note.startswith("Each feature that is not a point is left out: 1 feature")
+    assert note.endswith("the first is feature 2.")
     assert "Polygon" in said(collection(feature(AREA), feature(AREA)))
 
 
