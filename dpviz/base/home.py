@@ -63,7 +63,7 @@ def _made(folder: Path) -> bool:
 
 
 def tighten(path: Path) -> None:
-    """Remove the rights of all other users from a file or folder if this user owns it."""
+    """Remove the permissions of all other users from a file or folder if this user owns it."""
     with suppress(OSError):
         found = path.stat()
         if found.st_mode & 0o077 and found.st_uid == getattr(os, "geteuid", lambda: None)():

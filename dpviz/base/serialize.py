@@ -18,7 +18,7 @@ _FORMULA = tuple(
     "\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
 )
 
-#: Finds a beginning of a formula after a character that may separate cells.
+#: Finds the beginning of a formula after a character that may separate cells.
 _LATER = re.compile(rf"([;\t])([{re.escape(''.join(_FORMULA))}])")
 
 

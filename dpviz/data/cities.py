@@ -111,7 +111,7 @@ def exchanged(
 ) -> str:
     """Question for the user if latitudes and longitudes seem to be exchanged; otherwise ''.
 
-    For exploring only: it reads points (n, d), in which ``columns`` have the positions ``axes``.
+    For exploring only, because points (n, d) are read; ``columns`` have the positions ``axes``.
     """
     if not len(points) or not placed(columns):
         return ""

@@ -16,7 +16,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Classes, Dataset
 from dpviz.grid.domain import Domain
 
-#: Folder of the files and their index: inside an installed package; in a checkout, next to it.
+#: Folder of the files and their index: inside an installed package, or beside it in a checkout.
 SAMPLE_DIR = Path(__file__).resolve().parents[1] / "sample_data"
 if not SAMPLE_DIR.is_dir():
     SAMPLE_DIR = SAMPLE_DIR.parents[1] / "sample_data"

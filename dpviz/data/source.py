@@ -79,7 +79,7 @@ def store_origin(address: str, inner: str) -> Origin:
 
 
 def each_once(paths: Sequence[str]) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...]]:
-    """Each file once, under its first name; the origins of the files; and a note on other names.
+    """Files without repetition, under their first names; their origins; and a note on other names.
 
     Otherwise each record of a file with two hard or symbolic links would count twice, and one
     record could change the result twice.

@@ -88,7 +88,7 @@ class Stored:
 def is_stored(source: object) -> bool:
     """Return whether a path names records that are not read into memory.
 
-    Yes for a folder, a pattern, an address in an object store, or a file too large for memory.
+    These are folders, patterns, addresses in an object store, and files too large for memory.
     """
     if not isinstance(source, str | os.PathLike):
         return False

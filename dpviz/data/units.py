@@ -24,11 +24,10 @@ from dpviz.grid.counts import MAX_EXACT
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Longer texts do not identify a person, because normalizing a long Unicode text takes quadratic
-#: time.
+#: Largest length of an identifier, because normalizing a long Unicode text takes quadratic time.
 _LONGEST = 1_000
 
-#: Longer names are replaced by a digest, because the memory limit must not reveal their length.
+#: Largest length of a name; a digest replaces longer names, so that memory does not reveal it.
 SHORT = 40
 
 #: Numbers with more digits than this are compared as text.
@@ -41,8 +40,8 @@ _KEY = "persons together"
 _ROWS = 2**18
 
 #: A number with an exponent, which a program or a spreadsheet may have rounded. Programs write a
-#: sign in the exponent, or a decimal mark. A text without both, such as 12e3, is a code that
-#: identifies a person. A text is also a code if its exponent is too large for a double.
+#: sign in the exponent, or a decimal mark. A text with neither a sign nor a mark, such as 12e3, is
+#: a code that identifies a person. A text is also a code if its exponent is too large for a double.
 _EXPONENT = re.compile(
     r"[+-]?((\d+[eEdD][+-]|(\d+[.,]\d*|[.,]\d+)[eEdD][+-]?)([0-2]?\d{1,2}|3[0-2]\d)"
     r"|(?i:inf|infinity))",

@@ -86,8 +86,8 @@ _REASONS = {
     sqlite3.SQLITE_READONLY: "can't be written: check permissions of file and folder",
 }
 
-#: Locked while a file is created. Closing the new file's handle releases all locks of this process
-#: on the file, so no other thread may have opened the file yet.
+#: Lock for the time in which a file is created. Closing the new file's handle releases all locks of
+#: this process on the file, so no other thread may have opened the file yet.
 _making = threading.Lock()
 
 
@@ -233,7 +233,7 @@ class Budget:
             number, source = entry.id, names.cleaned(entry.source)
             if not (1 <= number <= len(log.entries) and log.entries[number - 1].source == source):
                 raise InputError(
-                    f'{self} has no entry {number} of source "{source}": take one of its entries.'
+                    f'{self} has no entry {number} of source "{source}": name another entry.'
                 )
             if log.entries[number - 1].state != "released":
                 log.append("released", source, number)
@@ -282,9 +282,9 @@ class Budget:
 
     def _place(self, *, create: bool) -> _Place:
         """Real path of the file, created on request; refuse a file that has a second name."""
-        # SQLite gives the journal the name with which the file was opened. If the file is opened
-        # with another name, SQLite does not find the journal of a crash. Later SQLite replays this
-        # journal and overwrites the debits that were made meanwhile.
+        # SQLite derives the journal's name from the name with which the file was opened. If the
+        # file is opened with another name, SQLite does not find the journal of a crash. Later
+        # SQLite replays this journal and overwrites the debits that were made meanwhile.
         try:
             with _making:
                 if create:
@@ -342,8 +342,8 @@ class Budget:
     def _note(self, log: Log) -> None:
         """Write the newest record to the note; refuse a file that lacks the noted record."""
         self.unnoted = self._found_none
-        # Note only records that are on the disk. Otherwise, after a crash at this point, the user
-        # could no longer use the file.
+        # Write only records to the note that are on the disk. Otherwise, after a crash at this
+        # point, the user could no longer use the file.
         if not log.stored:
             return
         try:

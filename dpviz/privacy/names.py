@@ -1,7 +1,7 @@
 """Names of data sources. Names that look the same mean one source, or the new name is refused.
 
 A second spelling of one name would open a second lifetime budget. Three rules, based on Unicode
-Technical Standard #39 (UTS39, "Unicode Security Mechanisms"), prevent this:
+Technical Standard #39 (UTS39, "Unicode Security Mechanisms"), prevent such spellings:
 
 * Spellings that differ only in case, width or spaces are the same name (:func:`key`).
 * A new name may contain punctuation and the letters, marks and digits of scripts in everyday use. A

@@ -44,7 +44,7 @@ CANDIDATES = 2**14
 #: Names of the noise mechanisms that are not OpenDP's own.
 ROUNDED, NESTED = "rounded K-norm", "nested discrete Laplace"
 
-#: Number of scales to try, each slightly larger than the last; so far two scales sufficed.
+#: Number of scales to try, each slightly larger than the previous scale; so far two sufficed.
 _HAIRS = 4
 
 #: Noise of this scale would exceed the 64-bit integers of the sampler.
@@ -400,8 +400,8 @@ def on_lattice(points: Floats) -> Floats:
     """Truncate scaled records (n, d) to multiples of ``LATTICE``, each coordinate towards 0.
 
     Each record is truncated separately, so neighbours stay neighbours. No norm becomes larger, so
-    the box, the cube and the L1 ball keep their sensitivities. For the ball this is true even if
-    rounding moved a record slightly outside the ball. A record moves by less than 1e-6 per axis.
+    the box, the cube and the L1 ball keep their sensitivities. The ball keeps its sensitivity even
+    if rounding moved a record slightly outside the ball. A record moves by less than 1e-6 per axis.
     Sums are exact below 2^33 records.
     """
     cut: Floats = np.trunc(points / LATTICE) * LATTICE

@@ -24,9 +24,9 @@ person if this maximum is larger. A group of a null set has ``MORE`` times this 
   an even null set each centre is about in the middle of its area, and its share of the records is
   about its share of the area. The other kind of null set has no record. A centre is beyond doubt if
   two conditions are true. First, all centres of the release together differ more from this even
-  state than the centres of every even null set, of which there are 90. Second, this centre has more
-  records than all centres of 90 empty null sets. Centres and numbers alone don't show which centres
-  have a cluster around them. If the release has no numbers of records, no centre is judged.
+  state than the centres of all 90 null sets with evenly spread records. Second, this centre has
+  more records than all centres of 90 empty null sets. Centres and numbers alone don't show which
+  centres have a cluster around them. If the release has no numbers of records, no centre is judged.
 
 False alarms: suppose that the data are a null set. Then a release and its R null sets have the same
 distribution, so the release has the largest of R + 1 values with probability 1 / (R + 1). Two

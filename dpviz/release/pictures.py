@@ -181,7 +181,7 @@ _LEAST_POWER, _MARKS_APART = 0.2, 18.0
 
 
 def counts_svg(document: Document) -> str:
-    """Map of the noisy counts, white at zero: blue above, brown below."""
+    """Map of the noisy counts: white means zero, blue means above zero, brown means below zero."""
     document = on_map(document)
     counts = np.array(document["result"]["counts"], dtype=float)
     steps = [math.ceil(side / MOST_SQUARES) for side in counts.shape]

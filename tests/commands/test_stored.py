@@ -138,7 +138,7 @@ def test_a_folder_is_released(cli, places, tmp_path):
     (("--method", "privthr", "--classes", "kind"), "its known classes are not read"),
     (("--method", "privthr", "--engine", "spark"), "choose local or dask"),
     (("--method", "privthr", "--engine", "dask"), "needs the address of a scheduler"),
-    (("--method", "privthr", "--scheduler", "tcp://h:1"), "leave it out, or choose dask"),
+    (("--method", "privthr", "--scheduler", "tcp://h:1"), "leave the scheduler out, or choose"),
     (("--method", "privthr", "--engine", "dask", "--scheduler", "tcp://h:1", "--unit", "x",
       "--cap", 1), "other machines can't read"),
 ], ids=lambda value: value[1] if isinstance(value, tuple) else "")  # fmt: skip

@@ -1,8 +1,8 @@
 """The engine for many machines: Dask tasks read one part each, and further tasks add the tables.
 
 Parts and work are sent to the workers, and tables are sent back. No record is sent, and workers do
-not sample noise. If a worker dies, its tables are lost; then other workers read these parts again,
-so the total is the same.
+not sample noise. If a worker dies, its tables are lost; then other workers read the parts of this
+worker again, so the total is the same.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Cluster(AbstractContextManager["Cluster"]):
     ) -> Any:
         """Run a tree of tasks: one task per part, then levels of tasks that join their results."""
         steps = Work(len(parts), "parts", self.progress, self.cancelled)
-        # Not pure, because the same task of an earlier run may have read an older file.
+        # Tasks are not pure, because the same task of an earlier run may have read an older file.
         leaves = level = self._client.map(task, parts, pure=False)
         every = list(leaves)
         while len(level) > 1 or level is leaves:

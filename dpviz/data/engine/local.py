@@ -21,7 +21,7 @@ class Local:
     """Threads of this process.
 
     Each pass calls ``progress`` with the number of parts read so far and the number of all parts.
-    Between two parts it calls ``cancelled`` to check whether to stop.
+    Between two parts, the pass calls ``cancelled`` to check whether to stop.
     """
 
     progress: Progress | None = None

@@ -33,10 +33,10 @@ from dpviz.data.reading.watch import passed
 _BATCH, _DEEPEST = 2**13, 8
 
 #: Number of characters that are decoded together. If an object has at least ``_ROWS`` short lists,
-#: these are rows and not columns.
+#: these lists are rows and not columns.
 _WINDOW, _ROWS = 2**16, 10
 
-#: Integers with more digits become infinite, because parsing time is quadratic in their number.
+#: Integers with more digits become infinite, because parsing time is quadratic in this number.
 _DECODER = json.JSONDecoder(
     parse_int=lambda text: int(text) if len(text) <= 400 else float(text), strict=False
 )
@@ -62,7 +62,7 @@ _TYPES: dict[type, pa.DataType] = {
 _PLAIN = {*_TYPES}
 
 #: Note about records with several points.
-SEVERAL = "Points of MultiPoint features are rows by themselves."
+SEVERAL = "Each point of a MultiPoint feature is a separate row."
 
 #: Recommendation for other geometries.
 ONLY_POINTS = "make points of other shapes first (QGIS: Vector, Geometry Tools, Centroids)."

@@ -84,7 +84,7 @@ def sheet_answer(
         if names and part not in book.sheet_names:
             wrong = f'sheet = "{shown(part)}" does not exist, and ' if part is not None else ""
             raise InputError(
-                f"{wrong}{shown(name)} has {counted(len(names), 'sheet')}: name the one to read, "
+                f"{wrong}{shown(name)} has {counted(len(names), 'sheet')}: name the sheet to read, "
                 f"{listed(names)} (--sheet on the command line)."
             )
         sheet = book.get_sheet_by_name(part) if part in book.sheet_names else None

@@ -1,7 +1,7 @@
 """Convert text to rows of fields: find its encoding, separator and first row.
 
 pyarrow parses regular blocks of lines. If quotation marks are not closed, or fields are quoted in
-another way, :func:`_line_by_line` reads the block. On regular blocks, both give equal rows.
+another way, :func:`_line_by_line` reads the block. Both parsers give equal rows for regular blocks.
 """
 
 from __future__ import annotations

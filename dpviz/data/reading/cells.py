@@ -22,7 +22,7 @@ BLOCK_ROWS = 2**16
 #: Number of first cells that usually show whether a column contains text.
 _FIRST = 100
 
-#: Tables with more columns are refused, because reading would take minutes.
+#: Largest number of columns; reading a table with more columns would take minutes.
 MAX_COLUMNS = 10_000
 
 #: Pattern of a number for both Python and RE2 (inside pyarrow). A text can match in only one way;

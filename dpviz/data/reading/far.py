@@ -44,7 +44,7 @@ _QUANTILES, _NEAR = (0.05, 0.95), 5.0
 
 
 def box_without_far(points: Floats, columns: Sequence[str]) -> Domain | None:
-    """Rounded box around all points (n, d) except for a few far points; None if none is far.
+    """Rounded box around all points (n, d) except for a few far points; None if no point is far.
 
     The box leaves out: impossible longitudes and latitudes; points at 0, 0 without other points
     nearby; numbers such as -9999, if they are far from all other numbers; and at most 20 rows (at

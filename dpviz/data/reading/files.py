@@ -19,7 +19,7 @@ from typing import Any
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.formats import FORMATS, RELEASED, Format
 
-#: Larger files are refused, because all bytes are kept in memory.
+#: Largest size of a file, which is limited because all bytes are kept in memory.
 MAX_BYTES = 2 * 2**30
 
 #: Memory limit for reading a file: a multiple of its size plus a constant. A part of the constant

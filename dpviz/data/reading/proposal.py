@@ -14,13 +14,13 @@ from dpviz.data.reading.table import Table
 
 Floats = NDArray[np.float64]
 
-#: Words in the names of columns that number or identify the rows, and do not measure anything.
+#: Words in the names of columns that count or identify the rows, and do not measure anything.
 NUMBERING = frozenset((
     "id", "ids", "uuid", "guid", "index", "idx", "key", "row", "unnamed", "unit", "no", "nr",
     "number", "code", "zip", "plz", "postcode", "phone", "fid", "objectid", "gid", "vendor",
 ))  # fmt: skip
 
-#: Words for parts of a date. Columns with such names are also proposed last.
+#: Words for parts of a date. Columns with these words in their names are also proposed last.
 CALENDAR = frozenset((
     "year", "yyyy", "yy", "month", "mm", "day", "dd", "hour", "hh", "hr", "minute", "mn", "jahr",
     "monat", "tag", "stunde", "date", "time", "timestamp",
@@ -29,8 +29,8 @@ CALENDAR = frozenset((
 #: Columns with at least this number of different values per row are equally continuous.
 _ENOUGH = 0.1
 
-#: Words of NUMBERING that may also mean a measurement or an axis of a grid. The values of such a
-#: column repeat.
+#: Words of NUMBERING that may also mean a measurement or an axis of a grid. The values of a
+#: measurement or an axis repeat.
 _OF_GRIDS = frozenset(("index", "idx", "row", "number", "no", "nr", "unit", "code"))
 
 #: Number of first rows that decide how continuous a column is.
@@ -49,10 +49,10 @@ def first_columns(
     numbers. Columns in ``but`` are used only if fewer than two other columns vary. The first choice
     is a pair whose names mean a position (``lon`` and ``lat``, ``pickup_x`` and ``pickup_y``).
     Otherwise the two most continuous columns are chosen, in the order of the table. Columns with
-    fractions are more continuous than columns without fractions. Then the number of different
-    values decides, up to a tenth of the number of rows. Columns of row numbers are the last choice.
-    Constant columns, and columns in which some cells are not numbers, are used only if fewer than
-    two other columns remain.
+    fractions are more continuous than columns without fractions. For equal columns, the number of
+    different values decides, up to a tenth of the number of rows. Columns of row numbers are the
+    last choice. Constant columns, and columns in which some cells are not numbers, are used only if
+    fewer than two other columns remain.
     """
     numeric = list(numeric)
     seen: dict[str, Floats] = {}
@@ -128,9 +128,9 @@ def no_two(table: Table, numbering: Collection[str]) -> InputError:
 
 
 def numbers_rows(table: Table, name: str) -> bool:
-    """Return whether a column only numbers or identifies the rows, and does not measure anything.
+    """Return whether a column only counts or identifies the rows, and does not measure anything.
 
-    Either the name of the column shows this, or its first values are 0, 1, 2 ... or 1, 2, 3 ...
+    Then the name contains a word such as "id", or the first values are 0, 1, 2 ... or 1, 2, 3 ...
     """
     words = words_of(name)
     named = NUMBERING & {*words}

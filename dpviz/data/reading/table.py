@@ -45,7 +45,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 #: rows that are left out are named; if they are many, this is an error.
 Unreadable: TypeAlias = Literal["refuse", "leave out", "missing"]
 
-#: Largest number of known classes. If there are more, they are identifiers or measurements.
+#: Largest number of known classes. If there are more classes, they are identifiers or measurements.
 MOST_CLASSES = 1000
 
 #: Class of the records without a value in the class column.
@@ -153,8 +153,9 @@ class Table:
         InputError
             If a column is unknown, fewer than ``least`` columns remain, ``classes`` is a chosen
             column or has more than ``MOST_CLASSES`` classes, the domain has another dimension, or
-            the points don't fit into memory. Also if a cell is unreadable or no row remains, unless
-            such cells count as missing; if few, :class:`UnreadableError`.
+            the points don't fit into memory. It is also raised if a cell is unreadable or no row
+            remains, unless unreadable cells count as missing; for only a few rows, it is an
+            :class:`UnreadableError`.
         """
         refuse, released = unreadable == "refuse", unreadable == "missing"
         owner, known = (
@@ -305,7 +306,7 @@ class Table:
         return points, keep, found.named | self.ragged
 
     def _refusal(self, axes: list[int], rows: NamedRows, fine: int) -> InputError:
-        """Error for a cell that is not a number; if few rows have one, it contains these rows."""
+        """Error for cells that are not numbers; if their rows are few, the error contains them."""
         mixed = [axis for axis in axes if self._is_mixed(axis)]
         worse = [axis for axis in mixed if self.columns[axis] not in self.nearly_numeric]
         few = not worse and 0 < rows.rows <= FEW * fine

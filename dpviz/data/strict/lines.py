@@ -29,7 +29,7 @@ MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 #: Approximate number of bytes per block of lines.
 _BLOCK = 2**22
 
-#: Lines with more bytes are not rows, because their fields would need too much memory.
+#: Largest number of bytes of a row; the fields of a longer line would need too much memory.
 _LONGEST = 2**20
 
 #: Lines with at least this number of bytes are checked before they are split.
@@ -147,7 +147,7 @@ def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
 
 
 def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa.Array], int]:
-    """Columns of lines with ``width`` fields, plus up to ``more`` empty; number of other lines."""
+    """Columns of lines with ``width`` fields (``more`` empty ones may follow); count of others."""
     lines = _only(lines, pc.not_equal(lines, ""))
     ragged = 0
     if (pc.max(pc.binary_length(lines)).as_py() or 0) > _LONG:

@@ -42,7 +42,7 @@ def _check(file: File, options: Options) -> None:
     if file.format not in RELEASED:
         raise InputError(
             f"{shown(file.name)} is read only for exploring: a release reads CSV, Parquet and "
-            f".npy, so save it as one of them first (dpviz convert {shown(file.name)} FILE.csv)."
+            f".npy, so save it in such a format first (dpviz convert {shown(file.name)} FILE.csv)."
         )
     for name in ("skip", "encoding", "missing", "part"):
         if getattr(options, name) not in (None, ()):

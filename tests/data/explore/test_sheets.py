@@ -202,7 +202,7 @@ def test_the_sheet_is_named_where_several_hold_cells() -> None:
     one = sheet([["x"], [1]])
     data = workbook({"a": one, "b & c": one, "none": sheet([]), "d": one}, hidden=["d"])
     assert sheet_names(File("t", "sheet", data, None)) == ("a", "b & c")
-    assert '2 sheets: name the one to read, "a", "b & c"' in said(data)
+    assert '2 sheets: name the sheet to read, "a", "b & c"' in said(data)
     assert 'sheet = "e"' in said(data, part="e")
     assert read(data, part="d").rows == 1
     assert "no sheet with data" in said(workbook({"a": sheet([])}))
