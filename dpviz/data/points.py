@@ -1,4 +1,4 @@
-"""Points of a file or table for exploring. If the user names no columns, two are proposed."""
+"""Points of a file or table for exploring. By default, two columns are proposed."""
 
 from __future__ import annotations
 

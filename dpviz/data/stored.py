@@ -448,7 +448,7 @@ def _opened_parts(
 
 
 def _bundles(sizes: Sequence[int]) -> Iterator[range]:
-    """Group successive row groups until each group has enough rows."""
+    """Join successive row groups until each part has enough rows."""
     begin = rows = 0
     for end, size in enumerate(sizes, 1):
         rows += size

@@ -53,7 +53,7 @@ def _records(neighbours: Neighbours) -> str:
 
 
 def explain_guess(epsilon: float, neighbours: Neighbours, *, persons: bool = False) -> str:
-    """Clause on how certain a guess about one unit can be; see :func:`explain_epsilon`."""
+    """Clause that says how certain a guess about one unit can be; see :func:`explain_epsilon`."""
     on = "whether you took part" if persons else f"on {_records(neighbours)}"
     return f"a guess {on}: {surest_words(epsilon)}"
 

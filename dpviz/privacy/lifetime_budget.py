@@ -507,7 +507,7 @@ def _check_alike(account: Account, what: Mapping[str, Any], alike: Sequence[str]
                     )
                 raise PrivacyRefusal(
                     f'{name} = {what[name]} is refused: earlier releases of source "{account.id}" '
-                    f"have {name} = {before}, and such budgets don't add up; {way_out}."
+                    f"have {name} = {before}, and budgets for two values don't add up; {way_out}."
                 )
 
 

@@ -237,7 +237,7 @@ class Accountant:
         if any(fine <= coarse for coarse, fine in pairwise(budgets)):
             raise PrivacyRefusal(
                 f"step {levels[0].step} has nested budgets {budgets}: each must be greater than "
-                "the one before."
+                "the previous one."
             )
         left = self.budget - self.ledger.epsilon
         if not budgets[-1] <= left + 1e-9 * self.budget:

@@ -256,9 +256,9 @@ class SecureAccountant(Accountant):
     ) -> int:
         """Permute and flip (McKenna, Sheldon 2020) over a list of public candidates.
 
-        The mechanism is never worse than the exponential mechanism with the same epsilon.
-        Parameters as in :meth:`Accountant.choose`; scores are whole multiples of the unit. A
-        candidate with score -infinity is excluded, and the set of excluded candidates must be
+        The mechanism never makes worse choices than the exponential mechanism with the same
+        epsilon. Parameters as in :meth:`Accountant.choose`; scores are whole multiples of the unit.
+        A candidate with score -infinity is excluded, and the set of excluded candidates must be
         public.
         """
         possible = np.flatnonzero(scores != -np.inf)

@@ -85,8 +85,9 @@ WIDE, MEDIAN = 1.4826, 1.57
 #: Number of evenly spread places that are used to compare centres with their areas.
 PLACES = 4096
 
-#: Maximum number of records of an even null set. If the release has more records, epsilon is raised
-#: instead, so that the noise keeps its size relative to the number of records.
+#: Maximum number of records of a null set with evenly spread records. If the release has more
+#: records, epsilon is raised instead, so that the noise keeps its size relative to the number of
+#: records.
 MOST_RECORDS, MOST_EPSILON = 20_000, 1e6
 
 #: First words of the names of steps that choose the grid; null sets spend nothing on these steps.

@@ -92,7 +92,7 @@ class ArrowCells(TableCells):
 
     @cached_property
     def kinds(self) -> dict[int, Kind]:
-        """Kinds of all text columns. The style of one column may decide the style of another."""
+        """Kinds of all text columns. A column's style may decide the style of another column."""
         axes = [axis for axis, one in enumerate(self.table.schema) if holds_text(one.type)]
         kinds = {axis: self._alone(axis) for axis in axes}
         doubtful: dict[int, Style] = {

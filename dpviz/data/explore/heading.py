@@ -153,7 +153,7 @@ def _heading(sample: list[list[str]], *, sure: bool) -> Heading:
 
 
 def _is_record(sample: list[list[str]], kinds: list[str]) -> bool:
-    """Whether the first row is a record: its cells have the kinds of the cells below."""
+    """Whether the first row is a record, that is, its cells have the kinds of the cells below."""
     first = sample[0]
     right, wrong = _fit(first, kinds)
     if wrong or not right:

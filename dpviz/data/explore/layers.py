@@ -39,7 +39,8 @@ _MAIN = (".shp", ".kml", ".gpkg", ".gpx", ".gml", ".fgb")
 #: Drivers that may read. With another driver, GDAL interprets the bytes as another format.
 _DRIVERS = {"ESRI Shapefile", "LIBKML", "KML", "GPKG", "SQLite", "GPX", "GML", "FlatGeobuf"}
 
-#: Start of XML files with places. GDAL follows references near the start, so these are excluded.
+#: Start of XML files with places. GDAL follows references near the start, so files with references
+#: are excluded.
 _XML = re.compile(
     r"(?!.*<(OGR|GDAL|VRT|WMS|WFS|WCS))(<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>[]*>|\s)*<(\w+:)?"
     r"(gpx|kml|FeatureCollection|Placemark|Document|Folder)\b", re.DOTALL,

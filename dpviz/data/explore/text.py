@@ -30,8 +30,8 @@ from dpviz.data.reading.kinds import MISSING
 from dpviz.data.reading.unread import NAMED, NamedRows
 from dpviz.data.reading.watch import passed
 
-#: Field separators and their names. If several match equally well, the first is used. A space means
-#: a run of white space.
+#: Field separators and their names. If several separators match equally well, the first separator
+#: is used. A space means a run of white space.
 MARKS = {
     ",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", "\x1f": "double colon",
     "^": "caret", " ": "space",

@@ -26,7 +26,8 @@ _APART = re.compile(
 #: A number without thousands separators; its decimal mark is a point or a comma.
 _NUMBER = re.compile(r"\+?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
-#: Possible cell separators; the first that occurs is used. Possible thousands separators come last.
+#: Possible cell separators; the first separator that occurs is used. Possible thousands separators
+#: come last.
 _SEPARATORS = ("\t", ";", "|", ",", " ")
 
 
