@@ -98,7 +98,7 @@ def test_classes_are_read_and_no_coordinates() -> None:
     # Records without a class are one class, so classes do not decide which records are used.
     assert named(data) == ["red", "blue", "none", "red"]
     (note,) = (note for note in data.notes if "class" in note)
-    assert note == '1 row has nothing in "kind" and count as a class of their own.'
+    assert note == '1 row has no value in "kind": such rows form a separate class.'
     numbers = read("x,y,kind\n1,2,7\n3,4,7.0\n5,6,8\n7,8,007\n")
     assert (numbers.columns, named(numbers)) == (("x", "y"), ["7", "7", "8", "7"])
     assert numbers.notes == ()

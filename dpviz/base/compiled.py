@@ -1,7 +1,7 @@
 """Compiles functions with numba and caches the machine code on disk if possible.
 
-The cache only saves seconds at the start. Without a writable folder, or with damaged cache files,
-functions are compiled again.
+The cache only makes the start a few seconds faster. Without a writable folder, or with damaged
+cache files, functions are compiled again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A result can display itself as a picture, or as the table of the numbers in the picture.
 
-Results do not depend on figures: a drawer for each kind of result is registered here. The module
-with the drawers is only named, not imported. So code that needs only numbers does not load plotly.
+Results do not depend on figures: a drawer for each kind of result is registered here. This module
+does not import the drawers, so code that needs only numbers does not load plotly.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from dpviz.base.errors import InputError, PrivacyRefusal
 
-#: Largest number of characters that are printed of a message not written for the user.
+#: Largest number of printed characters of a message that was not written for the user.
 _MOST = 200
 
 
@@ -37,9 +37,9 @@ def ended_by(error: BaseException) -> int:
         hush()  # the reader of the output has closed the stream
     elif isinstance(error, KeyboardInterrupt):
         say(f"dpviz: interrupted{f': {error}' if str(error) else ''}.")
-        # An interrupt inside code that is executed from a string (a dataclass does this) marks the
-        # process, so that Python ends by the signal even if the interrupt was handled. The next
-        # execution of a string removes this mark.
+        # An interrupt inside code from a string (dataclasses execute such code) sets a mark: then
+        # Python ends with the signal even if the interrupt was handled. Executing another string
+        # removes the mark.
         exec("")
     elif isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         say("dpviz: there is not enough memory: take fewer records, cells, clusters or draws.")

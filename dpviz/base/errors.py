@@ -1,4 +1,4 @@
-"""The two errors that a user may see; the message of each is one sentence."""
+"""The two errors that a user may see; each error message is one sentence."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class PrivacyRefusal(Exception):  # noqa: N818 - a refusal is a result, not an e
 def check_number(name: str, value: object) -> float:
     """Return a parameter as a float; raise InputError if it is not a number."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(f"{name} = {shown(repr(value))} is not a number: give one.")
+        raise InputError(f"{name} = {shown(repr(value))} is not a number: give a number.")
     try:
         return float(value)
     except OverflowError:
-        raise InputError(f"{name} has more digits than a number can have: give fewer.") from None
+        raise InputError(f"{name} has too many digits for a number: give fewer digits.") from None
 
 
 def is_whole(value: object) -> bool:

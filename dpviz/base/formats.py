@@ -43,13 +43,13 @@ KINDS = (
 #: Maps the ending of a file name to the format.
 FORMATS: dict[str, Format] = {ending: one.format for one in KINDS for ending in one.endings}
 
-#: Maps a format with several tables per file to the word for one table, for example "sheet".
+#: Maps a format with several tables per file to the word for a single table, such as "sheet".
 PARTS: dict[Format, str] = {one.format: one.part for one in KINDS if one.part}
 
 #: Formats whose columns have types.
 TYPED = frozenset(one.format for one in KINDS if one.typed)
 
-#: Endings of compressed files; the ending before one of these gives the format.
+#: Endings of compressed files; the previous ending, as in .csv.gz, gives the format.
 PACKINGS = (".gz", ".bz2", ".xz")
 
 _TITLES = list(dict.fromkeys(one.title for one in KINDS))

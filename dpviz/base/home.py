@@ -1,4 +1,4 @@
-"""The user's folder: it holds budgets and bundles of the app, and notes about budget files."""
+"""The user's folder: it contains the app's budgets and bundles, and notes about budget files."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from dpviz.base.errors import InputError
 
-#: Environment variable that names the folder, and the folder if this variable is not set.
+#: Environment variable that names the user's folder, and the default folder.
 FOLDER_VARIABLE, FOLDER = "DPVIZ_HOME", "~/.dpviz"
 
 
 def home() -> Path:
     """Return the user's folder, which may not exist yet.
 
-    Raises InputError if there is no such home folder, or if the path is relative, because a
+    Raises InputError if the home folder does not exist, or if the path is relative, because a
     relative path means a different folder in every working directory.
     """
     given = os.environ.get(FOLDER_VARIABLE) or FOLDER
@@ -38,8 +38,8 @@ def home() -> Path:
 def home_folder(name: str) -> Path:
     """Make a folder inside the user's folder and return it; other users can't read these folders.
 
-    If the user's folder exists and the environment names it, its rights stay as they are, because
-    other programs may use it. The default folder ``~/.dpviz`` belongs to dpviz, and other users
+    If the environment names an existing folder, its permissions stay unchanged, because other
+    programs may use this folder. The default folder ``~/.dpviz`` belongs to dpviz, and other users
     can't read it.
 
     Raises InputError like :func:`home`, and OSError if the folder can't be made.
@@ -53,7 +53,7 @@ def home_folder(name: str) -> Path:
 
 
 def _made(folder: Path) -> bool:
-    """Make a folder that only its user can read; return False if it existed."""
+    """Make a folder that only its user can read; return False if the folder exists already."""
     try:
         folder.mkdir(mode=0o700, parents=True)
     except FileExistsError:
@@ -63,7 +63,7 @@ def _made(folder: Path) -> bool:
 
 
 def tighten(path: Path) -> None:
-    """Remove the rights of all other users from a file or folder if this user owns it."""
+    """Remove the permissions of all other users from a file or folder if this user owns it."""
     with suppress(OSError):
         found = path.stat()
         if found.st_mode & 0o077 and found.st_uid == getattr(os, "geteuid", lambda: None)():

@@ -17,8 +17,8 @@ class LRUCache:
     Parameters
     ----------
     most
-        Largest sum of the weights of all results. The last result stays even if its weight alone
-        is larger.
+        Largest sum of the weights of all results. The newest result is kept even if its weight is
+        larger than ``most``.
     """
 
     def __init__(self, most: int) -> None:
@@ -53,7 +53,7 @@ class LRUCache:
         weight: int = 1,
         waiting: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> T:
-        """Return the entry of a key; only the first thread that asks for it builds it.
+        """Return the entry of a key; only the first thread that asks for the entry builds it.
 
         The other threads wait inside ``waiting()``. If the first thread fails or is stopped, the
         next thread builds the entry. ``build`` must not ask for the same key, and must not ask for

@@ -11,7 +11,7 @@ _WRITTEN_OUT = range(-4, 7)
 
 
 def readable(value: float, digits: int = 3) -> str:
-    """Write a number with this number of significant digits: 0.0123, 12,300, 1.23 × 10¹⁴.
+    """Write a number with ``digits`` significant digits: 0.0123, 12,300, 1.23 × 10¹⁴.
 
     Zeros at the end of a fraction are left out. Below ten million, all digits before the decimal
     point are written; the digits after the significant digits are 0.
@@ -31,7 +31,7 @@ def readable(value: float, digits: int = 3) -> str:
 
 
 def decimals(value: float, digits: int = 3) -> str:
-    """Write this number of digits after the point: 1.003; from 1,000 on, write as `readable`."""
+    """Write a number with ``digits`` decimals: 1.003; numbers from 1,000 on as `readable` does."""
     return f"{value:.{digits}f}" if abs(value) < 1000 else readable(value)
 
 

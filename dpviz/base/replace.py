@@ -18,8 +18,8 @@ def replacing(
 
     If ``path`` is a link, the file that it points to is replaced. If ``path`` is not a regular
     file, such as ``/dev/stdout`` or a pipe, bytes are written to it directly. Otherwise bytes are
-    written to ``part``, on the same disk; default: a new hidden file in the folder of ``path``.
-    Raises OSError if the file can't be written. After any error, ``path`` is unchanged.
+    written to ``part``, a path on the same disk, by default a new hidden file in the folder of
+    ``path``. Raises OSError if the file can't be written. After any error, ``path`` is unchanged.
     """
     target = os.path.realpath(path)
     with suppress(FileNotFoundError):

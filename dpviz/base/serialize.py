@@ -18,12 +18,12 @@ _FORMULA = tuple(
     "\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
 )
 
-#: Finds such a character after a character that may separate cells.
+#: Finds the beginning of a formula after a character that may separate cells.
 _LATER = re.compile(rf"([;\t])([{re.escape(''.join(_FORMULA))}])")
 
 
 def jsonable(value: Any) -> Any:
-    """Copy for JSON: lists for arrays, Python numbers, and None in place of infinities and NaN."""
+    """Copy for JSON: arrays become lists, numbers are Python numbers, infinity and NaN are None."""
     if isinstance(value, dict):
         return {str(key): jsonable(one) for key, one in value.items()}
     if isinstance(value, np.ndarray):

@@ -30,7 +30,7 @@ def read_table_file(path: Path, shape: Any) -> Any:
     The shape is a dataclass for an object, ``tuple[X, ...]`` for a list, ``Mapping[str, X]`` for
     an object whose values all have the shape X, or a plain type, a Literal, a union of types, or
     Any. Raises ValueError if the content has another shape; its message is one sentence that names
-    the file and the place in it.
+    the file and the position in the file.
     """
     text = path.read_text(encoding="utf-8")
     found = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)

@@ -33,7 +33,7 @@ def processors() -> int:
 
 
 def spans(n: int, least: int) -> list[slice]:
-    """Cut n records into equal spans, at most one per processor, of at least ``least`` records."""
+    """Cut n records into equal spans, at most one per processor, with ``least`` records or more."""
     number = max(1, min(processors(), n // least))
     cuts = [n * part // number for part in range(number + 1)]
     return [slice(*ends) for ends in pairwise(cuts)]

@@ -67,7 +67,7 @@ class Work:
             self._progress(self.done, self.total)
 
     def over(self, items: Sequence[T]) -> Iterator[T]:
-        """Iterate over items, one step each; raise Cancelled before an item if it should stop."""
+        """Iterate over items, each of which is a step; raise Cancelled if the work should stop."""
         for item in items:
             self.check()
             yield item

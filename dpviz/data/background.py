@@ -45,7 +45,7 @@ _DRAWN = LRUCache(32)
 
 @dataclass(frozen=True, eq=False)
 class Background:
-    """Name and lines of a GeoJSON file. Comparison is by identity of the object."""
+    """Name and lines of a GeoJSON file. An object is equal only to itself."""
 
     name: str
     lines: Any
@@ -120,7 +120,7 @@ def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
         return np.empty((0, 2))
     pieces, line = _pieces(*shapely.get_coordinates(unit, return_index=True))
     points, piece = shapely.get_coordinates(shapely.simplify(pieces, _DETAIL), return_index=True)
-    # If a piece continues the piece before, both pieces contain the point where they meet.
+    # If a piece continues the previous piece, both pieces contain the point where they meet.
     goes_on = (np.diff(piece) > 0) & (np.diff(line[piece]) == 0)
     keep = np.r_[True, ~goes_on]
     points, line = points[keep], line[piece][keep]
@@ -189,8 +189,8 @@ def read_background(content: bytes, name: str) -> Background:
     if not len(drawn):
         what = "points" if (kinds == 0).any() else shown(str(kind))
         raise InputError(
-            f"{shown(name)} has no lines and no polygons ({what} only), which a background needs: "
-            "load points as data instead."
+            f"{shown(name)} has no lines and no polygons, only {what}: choose another file "
+            "for the background, and load points as data."
         )
     if not np.isfinite(shapely.get_coordinates(drawn)).all():
         raise InputError(f"{shown(name)} has coordinates that are not finite: correct them.")

@@ -41,7 +41,7 @@ class City(NamedTuple):
 
 @cache
 def cities() -> dict[str, City]:
-    """All cities by title, the most populous first. A shared title means the larger city."""
+    """All cities by title, the most populous first; without smaller cities of the same title."""
     import pyarrow.parquet as pq
 
     found: dict[str, City] = {}
@@ -63,10 +63,10 @@ def cities_within(lon: Sequence[float], lat: Sequence[float]) -> list[City]:
 
 
 def city_words(columns: Sequence[str], bounds: Bounds) -> str:
-    """Return a sentence with the largest city inside bounds of degrees, or '' for other columns.
+    """Return a sentence with the largest city inside the bounds; '' if bounds are not degrees.
 
-    The sentence depends only on names and bounds. It also says if latitude and longitude seem to be
-    exchanged.
+    The sentence depends only on names and bounds. The sentence also says if latitude and longitude
+    seem to be exchanged.
     """
     if not in_degrees(columns, bounds):
         return ""
@@ -75,14 +75,14 @@ def city_words(columns: Sequence[str], bounds: Bounds) -> str:
         return f"The largest city inside is {inside.title}."
     names = " and ".join(map(shown, columns))
     return "No city is inside" + (
-        f": with the bounds of {names} exchanged, {instead.title} would be. Check the bounds."
+        f": with the bounds of {names} exchanged, {instead.title} would be inside. Check them."
         if instead
         else "."
     )
 
 
 def check_not_exchanged(columns: Sequence[str], domain: Domain) -> None:
-    """Raise InputError if bounds contain a city only with latitude and longitude exchanged.
+    """Raise InputError if bounds contain a city only after latitude and longitude are exchanged.
 
     Names and bounds are public, so a release may be refused because of them.
     """
@@ -111,7 +111,7 @@ def exchanged(
 ) -> str:
     """Question for the user if latitudes and longitudes seem to be exchanged; otherwise ''.
 
-    For exploring only: it reads points (n, d), in which ``columns`` have the positions ``axes``.
+    For exploring only, because points (n, d) are read; ``columns`` have the positions ``axes``.
     """
     if not len(points) or not placed(columns):
         return ""
@@ -124,7 +124,7 @@ def exchanged(
     else:
         inside, instead = _largest(columns, box)
         why = (
-            f"{instead.title} is where most records would then be, but no city is there now"
+            f"{instead.title} is where most records would then be, but now no city is there"
             if instead and not inside
             else ""
         )

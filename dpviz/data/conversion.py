@@ -51,10 +51,10 @@ class Converted:
     ) -> Converted:
         """Decode columns of a table that was read for exploring; by default all columns.
 
-        A row is unreadable if its number of fields differs, or if a cell in a column of numbers is
-        not a number. With ``leave_out``, a few such rows are left out. Otherwise a different number
-        of fields raises an :class:`UnreadableError`, and a cell that is not a number stays text.
-        Raises InputError if a column is unknown or too many rows are unreadable.
+        A row is unreadable if its number of fields is unusual, or if a cell in a column of numbers
+        is not a number. With ``leave_out``, a few unreadable rows are left out. Otherwise an
+        unusual number of fields raises an :class:`UnreadableError`, and a cell that is not a number
+        stays text. Raises InputError if a column is unknown or too many rows are unreadable.
         """
         wanted = table.columns if columns is None else columns
         axes = list(dict.fromkeys(position_of(one, table.columns, table.name) for one in wanted))
@@ -146,7 +146,7 @@ def _decoded(
 def as_csv(table: Table | Dataset, most: int = MAX_BYTES) -> bytes:
     """Convert a table, or a grid of counts with one or two axes, to the bytes of a CSV file.
 
-    Rows with a different number of fields are left out. Raises InputError if the grid has more
+    Rows with an unusual number of fields are left out. Raises InputError if the grid has more
     axes, or the file would have more than ``most`` bytes.
     """
     stream = io.BytesIO()
@@ -168,7 +168,7 @@ def as_csv(table: Table | Dataset, most: int = MAX_BYTES) -> bytes:
 
 
 def _across(table: Table) -> int | None:
-    """Position of the longitudes to which exploring adds 360 degrees; None if there are none."""
+    """Position of the longitudes if exploring adds 360 degrees to some of them; otherwise None."""
     names = table.numeric_columns
     axes = [table.columns.index(names[at]) for at in degrees_of(names)]
     if not axes:
@@ -179,7 +179,6 @@ def _across(table: Table) -> int | None:
 
 
 def _turned(texts: pa.Array, style: Style) -> pa.Array:
-    """Longitudes; 360 is added to negative values."""
     values = as_numbers(texts, "point" if style != "either" else style)[0]
     found = pa.array(turned(values)).cast(pa.large_string())
     return pc.if_else(pa.array(values < 0), found, texts.cast(pa.large_string()))
@@ -194,7 +193,7 @@ def _numbers(cells: pa.Array, style: Style) -> tuple[pa.Array, NDArray[np.bool_]
     if holds_numbers(cells.type):
         if not (np.abs(values) >= MAX_EXACT).any():
             return made, wrong
-        # Write an exponent: all digits would identify a person, although the number may be rounded.
+        # Write an exponent: without it, this number, which may be rounded, could identify a person.
         spelled = [float_text(one) if one == one else None for one in values.tolist()]
         return pa.array(spelled, pa.large_string()), wrong
     # Long identifiers keep all digits.

@@ -25,7 +25,7 @@ class Classes:
     """Known classes of records, with which scores compare clusters; no private run reads them.
 
     ``names`` are the class names, without duplicates. ``codes`` (n,) has, for each record, the
-    position of its class in ``names``. ``column`` is the name of their column.
+    position of its class in ``names``. ``column`` is the name of the column with the classes.
     """
 
     column: str
@@ -46,14 +46,14 @@ class Dataset:
     classes: Classes | None = None  # only with points
     dropped: int = 0  # records left out by the reader: a value was missing or infinite
     notes: tuple[str, ...] = ()  # sentences about changes by the reader, shown on the screen
-    #: Column names that may be values of the first record, if the reader interpreted its line as a
-    #: header. These names must not be published.
+    #: Column names that may be values of the first record, if the reader interpreted this record as
+    #: a header. These names must not be published.
     doubtful: tuple[str, ...] = ()
     unit: str | None = None  # the column that contains ``units``
     origins: tuple[Origin, ...] = ()  # the files; empty for an upload or an object in memory
     #: Records that the user chose to leave out because a value is not a number.
     unread: NamedRows | None = None
-    #: Columns that were not chosen automatically; None if the user named the columns.
+    #: Columns that the automatic choice left out; None if the user named the columns.
     aside: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of all values, used as a cache key. It changes if even one record is added."""
+        """Hash of all values, used as a cache key. The hash changes if even one record is added."""
         content = self._content
         hasher = hashlib.blake2b(repr((content.shape, content.dtype.str)).encode(), digest_size=16)
         hasher.update(np.ascontiguousarray(content).data)
@@ -104,7 +104,7 @@ class Dataset:
     def bounds(self, domain: Domain | None = None, *, from_data: bool = False) -> Domain:
         """Domain of a run on these data.
 
-        This is ``domain`` if it is given, or else the declared domain, or else the shape of the
+        The domain is ``domain`` if given, otherwise the declared domain, otherwise the shape of the
         grid or the range of the points, which is not private. With ``from_data``, a declared domain
         of points is ignored. Raises InputError if domain and data have different numbers of axes.
         """
@@ -168,7 +168,7 @@ def positions_of(columns: Sequence[str | int], known: Sequence[str], place: str)
 def position_of(column: str | int, columns: Sequence[str], place: str) -> int:
     """Position, from 0, of a column that the user gives by its name or by its number from 1.
 
-    Raises InputError if there is no such column; its message contains ``place``, the table's name.
+    Raises InputError, which contains the table's name ``place``, if the column does not exist.
     """
     text = str(column)
     if isinstance(column, str) and column in columns:

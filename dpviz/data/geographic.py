@@ -23,9 +23,9 @@ Bounds = Sequence[Sequence[float]]
 
 #: Words for the horizontal and for the vertical axis, the most certain pair first.
 PAIRS = (
-    # Longitude and latitude in English and French; Spanish and Portuguese; Italian; German; the
-    # languages of the north; Dutch; Turkish; Indonesian; Russian; Ukrainian; Chinese and Japanese;
-    # Korean; Finnish; Vietnamese; and frequent misspellings. The most frequent words are first.
+    # Longitude and latitude in English and French; Spanish and Portuguese; Italian; German; Nordic
+    # languages; Dutch; Turkish; Indonesian; Russian; Ukrainian; Chinese and Japanese; Korean;
+    # Finnish; Vietnamese; and frequent misspellings. The most frequent words are first.
     (
         (
             *("longitude", "long", "lon", "lng", "lons", "longitudes", "longitud", "longitudine"),
@@ -49,8 +49,8 @@ PAIRS = (
 
 LON_WORDS, LAT_WORDS = map(frozenset, PAIRS[0])
 
-#: Words that also mean length and width. They mean axes only as a pair, and only if both names
-#: contain no words except these.
+#: Words that also mean length and width. These words mean axes only as a pair, and only if both
+#: names contain no other words.
 _LENGTH = frozenset((
     "länge", "laenge", "lengte", "længde", "długość", "dlugosc", "délka", "hosszúság", "μήκος",
     "طول", "الطول", "אורך",
@@ -144,7 +144,7 @@ def in_degrees(columns: Sequence[str], bounds: Bounds) -> bool:
 
 
 def mixed_up(columns: Sequence[str], domain: Domain | None) -> str:
-    """Return an error message if the bounds of a latitude are those of a longitude; otherwise ''.
+    """Return an error message if a latitude has the bounds of a longitude; otherwise ''.
 
     Only a longitude exceeds 90 degrees. Bounds beyond 360 have another unit and are accepted.
     """
@@ -165,7 +165,7 @@ def mixed_up(columns: Sequence[str], domain: Domain | None) -> str:
 
 
 def check_bounds(columns: Sequence[str], domain: Domain | None) -> None:
-    """Raise InputError if the declared bounds of a latitude are those of a longitude."""
+    """Raise InputError if a latitude has the declared bounds of a longitude."""
     if said := mixed_up(columns, domain):
         raise InputError(said)
 
@@ -181,9 +181,9 @@ def axes_words(columns: Sequence[str], bounds: Bounds) -> str:
             f"{y} upwards, and GeoJSON has [{x}, {y}]."
         )
     unplaced = (
-        "its bounds are not those of degrees, so programs for maps can't place it"
+        "its bounds are not in degrees, so map programs can't place it"
         if placed(columns)
-        else "programs for maps place it only if these are longitude and latitude"
+        else "map programs place it only if these columns are longitude and latitude"
     )
     return (
         f"Maps show {x} to the right (x) and {y} upwards (y), and GeoJSON has [{x}, {y}]: "
@@ -197,7 +197,6 @@ def within(bounds: Sequence[float], most: float) -> bool:
 
 
 def _beyond_90(bounds: Sequence[float]) -> bool:
-    """Whether bounds may be in degrees, but are too large for a latitude."""
     return not within(bounds, 90) and within(bounds, 360)
 
 
@@ -211,12 +210,11 @@ def _are_across_and_up(across: str, up: str) -> bool:
 
 
 def _axis_words(name: str) -> tuple[str, ...]:
-    """Words of a name, where xcoord and coordx are split into x and coord."""
     return tuple(_AXIS.sub(r"\1\3 \2\4", " ".join(words_of(name))).split())
 
 
 def _are_lon_and_lat(lon: str, lat: str) -> bool:
-    """Whether names mean longitude and latitude; a pair of words for length and width also does."""
+    """Whether names mean longitude and latitude; words for length and width count as a pair."""
     across, up = set(words_of(lon)), set(words_of(lat))
     lengths, widths = across & _LENGTH, up & _WIDTH
     others = (across - lengths) | (up - widths)
@@ -229,7 +227,7 @@ def _are_named(lon: str, lat: str) -> bool:
     found = [not one.isdisjoint(words) for words in (across, up) for one in (LON_WORDS, LAT_WORDS)]
     if found == [True, False, False, True]:
         return True
-    # True also if the names differ only in this part, as in pickuplon and pickuplat.
+    # The result is also true if the names differ only in this part, as in pickuplon and pickuplat.
     first, second = "".join(across), "".join(up)
     return any(
         second == first[: at.start(1)] + one_up + first[at.end(1) :]

@@ -42,8 +42,8 @@ def paths_of(source: str) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...
             raise InputError(f'"{shown(source, 120)}" does not exist: check the path.')
         found = sorted(filter(os.path.isfile, glob.glob(source, recursive=True)))
     pattern = shown(f"{glob.escape(source.rstrip('/'))}/**/*.parquet", 160)
-    way = f'read them by a pattern for their files, such as "{pattern}"'
-    way = "name each folder by itself to read it" if is_far else way
+    way = f'read these files by a pattern, such as "{pattern}"'
+    way = "name each folder separately to read it" if is_far else way
     if not found:
         more = f", or {way}" if inner else ""
         if is_far:
@@ -60,7 +60,7 @@ def paths_of(source: str) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...
     if inner:
         many = f"{len(inner):,} folders in it are" if len(inner) > 1 else "1 folder in it is"
         left = f"{many} left out ({listed(inner)})"
-        notes += (f"Of {shown(source, 120)} the files are read, and {left}: {way}.",)
+        notes += (f"The files in {shown(source, 120)} are read, and {left}: {way}.",)
     return found, (*folder, *files), notes
 
 
@@ -137,7 +137,7 @@ def _system_of(scheme: str) -> Any:
     except ImportError:
         raise InputError(
             f'addresses that start with "{shown(scheme)}://" need a package that is not '
-            "installed: pip install fsspec, and the one for this store."
+            "installed: pip install fsspec, and the package for this store."
         ) from None
     try:
         store = fsspec.filesystem(scheme)
@@ -172,7 +172,7 @@ def no_traceback(path: str, problem: str) -> AbstractContextManager[None]:
             return out_of_reach(path, error)
         said = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
         if "pickle" in said:  # NumPy's message recommends something unsafe
-            said = "it holds objects of Python, which are never loaded"
+            said = "it contains Python objects, which are never loaded"
         return (
             f"{shown(path, 120)} {problem} ({shown(said, 160)}): write it again, or leave it out."
         )

@@ -13,7 +13,7 @@ from dpviz.data.reading.cells import BLOCK_ROWS, Cells, check_width
 from dpviz.data.reading.files import PARQUET, megabytes, refusing
 from dpviz.data.reading.kinds import holds_text, readable
 
-#: Largest size of a footer in bytes. In memory it takes up to 20 times its size.
+#: Largest size of a footer in bytes. In memory, a footer needs up to 20 times this size.
 _FOOTER = 2**25
 
 #: Number of bytes that are decoded together.
@@ -84,11 +84,10 @@ class ParquetCells(Cells):
                 columns = dict(zip(order, batch.columns, strict=True))
                 yield [columns[axis] for axis in axes]
             if rows != self.rows:
-                raise ValueError("other rows than the footer says")
+                raise ValueError("another number of rows than the footer says")
 
 
 def _leaves(kind: pa.DataType) -> int:
-    """Number of leaf columns in a file for one column of this type."""
     if isinstance(kind, pa.BaseExtensionType):
         return _leaves(kind.storage_type)
     if not pa.types.is_nested(kind):

@@ -1,4 +1,4 @@
-"""Points of a file or table for exploring. If the user names no columns, two are proposed."""
+"""Points of a file or table for exploring. By default, two columns are proposed."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def read(
     header, skip, encoding, missing, part
         As in :func:`dpviz.read_table`; ``missing`` may also be a single string.
     leave_out
-        Whether to leave out rows in which one of these columns contains another value than a
-        number, if such rows are few. By default they raise an error.
+        Whether to leave out rows in which one of these columns contains a value that is not a
+        number, if only a few rows do. By default, such rows raise an error.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def select_points(
 ) -> Dataset:
     """Points of a table that was read for exploring; see :func:`read`.
 
-    Raises InputError; if only a few rows contain another value than a number, this error is an
+    Raises InputError; if only a few rows contain a value that is not a number, this error is an
     :class:`UnreadableError`.
     """
     unreadable: Unreadable = "leave out" if leave_out else "refuse"

@@ -16,7 +16,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Classes, Dataset
 from dpviz.grid.domain import Domain
 
-#: Folder of the files and their index: inside an installed package, next to it in a checkout.
+#: Folder of the files and their index: inside an installed package, or beside it in a checkout.
 SAMPLE_DIR = Path(__file__).resolve().parents[1] / "sample_data"
 if not SAMPLE_DIR.is_dir():
     SAMPLE_DIR = SAMPLE_DIR.parents[1] / "sample_data"
@@ -91,7 +91,7 @@ def _index() -> dict[str, Sample]:
         text = (SAMPLE_DIR / "index.json").read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(
-            f"the sample sets are missing: {SAMPLE_DIR} has no index.json; install dpviz anew."
+            f"the sample sets are missing: {SAMPLE_DIR} has no index.json; install dpviz again."
         ) from None
     return {
         entry["name"]: Sample(

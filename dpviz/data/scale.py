@@ -70,7 +70,7 @@ def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Sca
     """Return the ratio of the two axes of a map, based on their names and bounds.
 
     ``axes`` overrides the names. The names decide in three cases: they are longitude and latitude,
-    within the ranges of these; they end with the same unit; or they are a pair such as x and y, or
+    with bounds in degrees; they end with the same unit; or they are a pair such as x and y, or
     easting and northing. In other cases, the axes have the same unit if their extents are similar.
     """
     spans = [high - low for low, high in domain.bounds]
@@ -88,7 +88,7 @@ def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Sca
     unit = ends.pop() if len(ends) == 1 and ends <= UNITS.keys() else ""
     metres = UNITS.get(unit)
     if axes in ("equal", "lonlat"):
-        reason = "chosen by hand" if axes == "equal" else "bounds are no longitude and latitude"
+        reason = "chosen by hand" if axes == "equal" else "bounds are not in degrees"
         return Scale(ratio=1.0, metres=metres, reason=reason)
     if apart > _LONGEST:
         return Scale(ratio=None, reason=f"one extent is {apart:,.0f} times the other")

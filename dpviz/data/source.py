@@ -54,7 +54,7 @@ def local_path(named: str) -> str:
 
 
 def is_nameless(named: str) -> bool:
-    """Return whether a name is a pattern or a store address: these do not identify one file.
+    """Return whether a name is a pattern or a store address, which do not identify a file.
 
     The same pattern matches other files in another folder, and many addresses may mean the same
     store.
@@ -66,8 +66,8 @@ def is_nameless(named: str) -> bool:
 def store_origin(address: str, inner: str) -> Origin:
     """Origin of the ``address`` that the user typed; ``inner`` is its path in the store.
 
-    All spellings of an address have the same origin, whatever its options and the user. Different
-    places may have the same origin, too. Then they share a budget, which is safe.
+    All spellings of an address have the same origin, for any options and user names in it.
+    Addresses of different files may have the same origin, and then share a budget, which is safe.
     """
     store = STORES[address.split("://", 1)[0].lower()]
     place = posixpath.normpath("/" + unquote(re.split("[?#]", inner)[0])).lstrip("/")
@@ -79,7 +79,7 @@ def store_origin(address: str, inner: str) -> Origin:
 
 
 def each_once(paths: Sequence[str]) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...]]:
-    """Each file once, under its first name; the origins of the files; and a note on other names.
+    """Files without repetition, under their first names; their origins; and a note on other names.
 
     Otherwise each record of a file with two hard or symbolic links would count twice, and one
     record could change the result twice.

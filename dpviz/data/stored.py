@@ -88,8 +88,7 @@ class Stored:
 def is_stored(source: object) -> bool:
     """Return whether a path names records that are not read into memory.
 
-    Such a path is a folder, a pattern, an address in an object store, or a file too large for
-    memory.
+    These are folders, patterns, addresses in an object store, and files too large for memory.
     """
     if not isinstance(source, str | os.PathLike):
         return False
@@ -131,7 +130,7 @@ def stored(
     domain
         Declared bounds of the chosen columns, in their order.
     unit
-        Column of persons. By default it is not among the ``columns``.
+        Column of persons. By default, this column is not among the ``columns``.
     leave_out
         For exploring only: whether to leave out unreadable rows of text. A row is unreadable if a
         cell is not a number, or if there are too many or too few fields.
@@ -146,7 +145,7 @@ def stored(
 
     Notes
     -----
-    A row is left out, and counted, if a chosen column has no finite number within ±1e300 in it.
+    A row is left out, and counted, unless each chosen column has a finite number within ±1e300.
     """
     if isinstance(source, str | os.PathLike):
         source = local_path(os.fspath(source))
@@ -172,7 +171,7 @@ class _Rows:
         raise NotImplementedError
 
     def chunks(self) -> Iterator[tuple[Floats, int]]:
-        """Finite records (m, d) chunk by chunk, each with the number of records left out."""
+        """Chunks of finite records (m, d), each with its number of records that were left out."""
         return map(_finite, self.rows())
 
     def check(self) -> None:
@@ -184,7 +183,7 @@ class _Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class FilePart(_Rows):
-    """A file in its state at the time of opening. All machines read it from the same path."""
+    """A file in its state when it was opened. All machines read this file from the same path."""
 
     path: str
     columns: tuple[str, ...]  # the chosen ones
@@ -292,7 +291,6 @@ class TextPart(FilePart):
         return found if alike and not self.missing else {}
 
     def _numbers(self, axis: int, cells: pa.Array, batch: Batch, begin: int) -> pa.Array:
-        """Convert cells of a batch to numbers; NaN if a cell is not a number."""
         from dpviz.data.explore.cells import marks_of, tidied
         from dpviz.data.reading.cells import as_numbers
 
@@ -402,7 +400,7 @@ def _parts_of(
         wrong = [one for one in names if numbers is not None and one not in numbers]
         if wrong and not (is_text and leave_out):
             choose = f"choose from {listed(numbers)}" if numbers else "give another file"
-            way_out = ", or leave out rows without one (--leave-out)" if is_text else ""
+            way_out = ", or leave out rows without a number (--leave-out)" if is_text else ""
             raise InputError(
                 f'column "{shown(wrong[0])}" of {shown(path, 120)} holds no numbers: '
                 f"{choose}{way_out}."
@@ -432,7 +430,7 @@ def _opened_parts(
     if len(set(names)) < len(names):
         twice = next(one for one in names if names.count(one) > 1)
         raise InputError(
-            f'{shown(path, 120)} has several columns "{shown(twice)}": write it with other names.'
+            f'{shown(path, 120)} has several columns "{shown(twice)}": rename some of them.'
         )
     numeric = tuple(
         one.name for one in schema
@@ -450,7 +448,7 @@ def _opened_parts(
 
 
 def _bundles(sizes: Sequence[int]) -> Iterator[range]:
-    """Group successive row groups until each group has enough rows."""
+    """Join successive row groups until each part has enough rows."""
     begin = rows = 0
     for end, size in enumerate(sizes, 1):
         rows += size
@@ -479,7 +477,7 @@ def _opened_text(
     encoding = options.encoding or encoding_of(head, title)
     if len(head) == _HEAD and encoding.startswith(("utf-8", "cp")):  # only whole lines
         head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1] or head
-    # A field and a line break take at least two bytes. Packed text has about a tenth of its size.
+    # A field and a line break take at least two bytes. Packing shrinks text to about a tenth.
     most = mark[0] * (10 if path.lower().endswith(".gz") else 1) // 2 + 1
     for above, (other, numeric) in known.items():
         is_alike = encoding == "utf-8" and head.startswith(above)
@@ -541,7 +539,7 @@ def as_points(columns: Sequence[pa.Array]) -> Floats:
 
 def whole_rows(points: Floats) -> NDArray[np.bool_] | None:
     """Mask (m,) of the rows with a finite number in each column; None if these are all rows."""
-    # In most cases these are all rows. This check allocates no array.
+    # In most cases, all rows have finite numbers. This check allocates no array.
     if not points.size or max(abs(points.max()), abs(points.min())) <= LARGEST:
         return None
     known = np.ones(len(points), dtype=bool)
@@ -574,7 +572,7 @@ class ArrayPart(_Rows):
 
 @dataclass(eq=False)
 class IteratorPart(_Rows):
-    """Arrays with ``ndim`` columns from an iterator; ``begin`` returns one for each pass."""
+    """Arrays with ``ndim`` columns from an iterator; ``begin`` returns an iterator for a pass."""
 
     title: str
     begin: Callable[[], Iterable[ArrayLike]]
@@ -587,8 +585,8 @@ class IteratorPart(_Rows):
         """All records (m, d) chunk by chunk."""
         if self._begun == self.passes:
             raise InputError(
-                f"{shown(self.title)} is an iterator, which can be read only once, but this takes "
-                "more passes: give a function that returns a new iterator."
+                f"{shown(self.title)} is an iterator, which can be read only once, but more "
+                "passes are needed: give a function that returns a new iterator."
             )
         self._begun += 1
         for number, values in enumerate(self.begin(), 1):
@@ -613,7 +611,7 @@ def _of_arrays(source: Any, columns: Sequence[str | int] | None, name: str) -> S
             "arrays, or a function that returns an iterator of them."
         )
     if not len(arrays):
-        raise InputError(f"{shown(name)} has no array: give at least one.")
+        raise InputError(f"{shown(name)} has no array: give at least one array.")
     ndim = _points(arrays[0], name).shape[1]
     known = tuple(f"column {axis + 1}" for axis in range(ndim))
     axes = positions_of(known if columns is None else columns, known, name)
@@ -637,7 +635,7 @@ def _points(values: ArrayLike, name: str, ndim: int | None = None) -> NDArray[np
         if points.dtype.kind not in "iuf":
             points = points.astype(float)
     except (TypeError, ValueError):
-        raise InputError(f"{shown(name)} holds no numbers: give arrays of them.") from None
+        raise InputError(f"{shown(name)} holds no numbers: give arrays of numbers.") from None
     if points.ndim != 2 or not points.shape[1]:
         raise InputError(
             f"{shown(name)} has shape {points.shape}: give one row per record and one column per "
@@ -645,8 +643,8 @@ def _points(values: ArrayLike, name: str, ndim: int | None = None) -> NDArray[np
         )
     if ndim not in (None, points.shape[1]):
         raise InputError(
-            f"{shown(name)} has {points.shape[1]} columns and the first one {ndim}: give arrays "
-            "with the same columns."
+            f"{shown(name)} has {points.shape[1]} columns, but the first array has {ndim}: "
+            "give arrays with the same columns."
         )
     return points
 

@@ -2,9 +2,9 @@
 
 The choice of a person's records depends only on the rows of this person, so it can be made for a
 few persons at a time. The first pass distributes the rows over files by a hash of the person. Each
-file holds all rows of its persons, and is small enough to be capped in memory. From each batch of
-rows, at most m rows of a person are written; all other rows of the batch can't be chosen any more.
-So no file becomes too large, even if one person has most of the rows.
+file contains all rows of its persons, and is small enough to be capped in memory. From each batch
+of rows, at most m rows of a person are written; all other rows of the batch can't be chosen any
+more. So no file becomes too large, even if one person has most of the rows.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from dpviz.data.units import (
 #: Approximate number of rows in a file of some persons, which is capped in memory.
 ROWS = 2**20
 
-#: Largest number of such files, because each file has its own buffer.
+#: Largest number of these files, because each file has its own buffer.
 MOST = 256
 
 
@@ -53,7 +53,7 @@ def capped(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Iterator[Stored]:
-    """Stored records with at most ``cap`` records of each person; they exist only in the context.
+    """Stored records with at most ``cap`` records of each person; the ``with`` block deletes them.
 
     :func:`dpviz.data.units.cap_records` returns the same records in another order. The chosen
     columns and the identifiers are written to the folder for temporary files. Only this user can
@@ -66,13 +66,13 @@ def capped(
     parts = [part for part in source.parts if isinstance(part, FilePart)]
     if len(parts) < len(source.parts):
         raise InputError(
-            f"{shown(source.name)} has no column of persons: give files, in which one can be named."
+            f"{shown(source.name)} has no column of persons: give files, and name this column."
         )
     owner = parts[0].names[position_of(unit, parts[0].names, parts[0].title)]
     if owner in source.columns:
         raise InputError(
-            f'column "{shown(owner)}" tells persons apart, so it can\'t be one of the columns to '
-            "cluster: choose others."
+            f'column "{shown(owner)}" identifies persons, so it can\'t be one of the columns to '
+            "cluster: choose other columns."
         )
     with tempfile.TemporaryDirectory(prefix="dpviz-persons-") as name:
         rows = sum(part.rows_at_most for part in parts)
@@ -110,8 +110,8 @@ def _deal(
 ) -> tuple[int, int, int]:
     """Write rows to the files of their persons: from each batch at most ``cap`` rows per person.
 
-    Returns the number of rows without a person or a finite number, the number of those among them
-    with a rounded identifier, and the number of rows beyond the cap.
+    Returns the number of rows without a person or a finite number, the number of these rows that
+    have a rounded identifier, and the number of rows beyond the cap.
     """
     fields = [(str(axis), pa.float64()) for axis in range(len(columns))]
     schema = pa.schema([*fields, ("person", pa.large_string())])

@@ -24,11 +24,10 @@ from dpviz.grid.counts import MAX_EXACT
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Longer texts do not identify a person, because normalizing a long Unicode text takes quadratic
-#: time.
+#: Largest length of an identifier, because normalizing a long Unicode text takes quadratic time.
 _LONGEST = 1_000
 
-#: Longer names are replaced by a digest, because the memory limit must not reveal their length.
+#: Largest length of a name; a digest replaces longer names, so that memory does not reveal it.
 SHORT = 40
 
 #: Numbers with more digits than this are compared as text.
@@ -41,8 +40,8 @@ _KEY = "persons together"
 _ROWS = 2**18
 
 #: A number with an exponent, which a program or a spreadsheet may have rounded. Programs write a
-#: sign in the exponent, or a decimal mark. A text without both, such as 12e3, is a code that
-#: identifies a person. A text is also a code if its exponent is too large for a double.
+#: sign in the exponent, or a decimal mark. A text with neither a sign nor a mark, such as 12e3, is
+#: a code that identifies a person. A text is also a code if its exponent is too large for a double.
 _EXPONENT = re.compile(
     r"[+-]?((\d+[eEdD][+-]|(\d+[.,]\d*|[.,]\d+)[eEdD][+-]?)([0-2]?\d{1,2}|3[0-2]\d)"
     r"|(?i:inf|infinity))",
@@ -52,7 +51,7 @@ _EXPONENT = re.compile(
 #: A whole number as written by programs that store it as a float.
 _FLOAT = re.compile(r"[+-]?0*([1-9]\d{15,})\.0*", re.ASCII)
 
-#: Fractions of seconds at the end of a time. Programs write different numbers of zeros there.
+#: Fractions of seconds at the end of a time. Programs write different numbers of zeros at the end.
 _SECONDS = re.compile(r"(:\d\d)(?:\.0*|(\.\d*[1-9])0*)(Z?)$", re.ASCII)
 
 #: Text that spreadsheets in any language show if a formula fails or a column is too narrow:
@@ -77,7 +76,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     Raises InputError if the data have no unit column or ``cap`` is below 1.
     """
     if dataset.units is None or dataset.points is None:
-        raise InputError("cap needs a unit column: name the column that tells persons apart.")
+        raise InputError("cap needs a unit column: name the column that identifies persons.")
     check_cap(cap)
     points, units = dataset.points, dataset.units
 
@@ -98,7 +97,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     alone = sum(known for _, known in some)
     notes = {
         f"no person is named, or {ROUNDED}": dataset.n - alone,
-        f"at most {cap} of each person are kept": alone - len(chosen),
+        f"at most {cap} records of each person are kept": alone - len(chosen),
     }
     said = [f"{counted(many, 'record')} left out: {why}." for why, many in notes.items() if many]
     return replace(dataset.take(chosen), notes=(*dataset.notes, *said)) if said else dataset
@@ -107,7 +106,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
 def check_cap(cap: int) -> None:
     """Raise InputError if the cap is below 1."""
     if cap < 1:
-        raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
+        raise InputError(f"cap = {cap}: give a whole number of records per person, at least 1.")
 
 
 def _batches(rows: int) -> list[slice]:
@@ -156,11 +155,11 @@ def smallest_hashes(
 def identified(units: NDArray[np.generic], *, rounded: bool = False) -> pd.Categorical:
     """Text of every identifier (n,), independent of the type of its column.
 
-    A single unusual identifier can turn a column of whole numbers into decimals or text, and must
+    A single unusual identifier can turn a column of whole numbers into decimals or text. This must
     not change the choice for other persons. So 7, 7.0 and 007 always mean the same person. The code
     is -1 if a cell does not identify a person, or if rounding may have made the identifiers of
     several persons equal; with ``rounded``, for classes, it is not -1 in the second case. An error
-    message would reveal one record.
+    would reveal one record.
     """
     import pandas as pd
 
@@ -185,7 +184,7 @@ def identified(units: NDArray[np.generic], *, rounded: bool = False) -> pd.Categ
 def plain_text(text: str) -> str | None:
     """Text of an identifier without invisible characters; None if it does not identify a person.
 
-    Two Unicode forms of a name mean the same person.
+    Two Unicode forms of the same name mean the same person.
     """
     text = text.strip()
     if len(text) > _LONGEST:
@@ -200,7 +199,7 @@ def plain_text(text: str) -> str | None:
 
 
 def short_name(text: str) -> str:
-    """Standard spelling of an identifier; a digest if this has more than 40 characters."""
+    """Standard spelling of an identifier; a digest if the spelling has more than 40 characters."""
     name = _canonical(text)
     if len(name) <= SHORT:
         return name
@@ -217,7 +216,6 @@ def is_rounded(text: str) -> bool:
 
 
 def _canonical(text: str) -> str:
-    """Standard spelling of a number or a time; other text is unchanged."""
     if not re.search(NUMBER, text, re.ASCII) or re.search("[eE][0-9]", text):
         return _SECONDS.sub(r"\1\2\3", text) if ":" in text else text
     try:

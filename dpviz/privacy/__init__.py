@@ -1,1 +1,1 @@
-"""Neighbouring data sets, the ledger of spends, and mechanisms that record their spends."""
+"""Neighbouring data sets, the ledger, and the mechanisms, which record each spend on the ledger."""

@@ -137,7 +137,7 @@ def micro(name: str, value: object) -> int:
 
 
 class DamagedError(Exception):
-    """Raised if the content is not from this module; the message continues the file's name."""
+    """Raised if the content is not from this module; its message follows the name of the file."""
 
 
 @dataclass
@@ -157,7 +157,7 @@ class Log:
     totals: dict[str, int] = field(default_factory=dict)
     spent: dict[str, int] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
-    #: Source for which each file was read, found by file, by path, or by number (with the file).
+    #: Source for which each file was read, with three keys: file, path, and number (with the file).
     origins: dict[Origin, str] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     numbers: dict[str, tuple[str, Origin]] = field(default_factory=dict)
@@ -261,8 +261,8 @@ class Log:
         and by its number on the disk, which stays the same if the file is renamed. After a file is
         deleted, its number may belong to a file with other data. Therefore the number is used only
         if the caller names the source. Raises PrivacyRefusal if the files belong to another source
-        than the named source, or to several sources. If no source is named, it is also raised if
-        the files may belong to a known source, but this is not clear.
+        than the named source, or to several sources. PrivacyRefusal is also raised if no source is
+        named and it is not clear whether the files belong to a known source.
 
         Parameters
         ----------
@@ -301,8 +301,8 @@ class Log:
             if name not in sure and given != names.key(name):
                 raise PrivacyRefusal(
                     f"{shown(one.path or 'the file', 120)} has the number on the disk of a file "
-                    f'that was released as source "{name}": name that source for the same data, '
-                    "renamed or changed; other data have to be written to a new file."
+                    f'that was released as source "{name}": name that source if these are the '
+                    "same data, renamed or changed; otherwise write the data to a new file."
                 )
         if source is None and not sure:
             alike = {_kind(path): path for path in self.paths}
@@ -310,9 +310,10 @@ class Log:
                 path = alike.get(_kind(one.path))
                 if path and (not proposed or names.key(proposed) != names.key(self.paths[path])):
                     raise PrivacyRefusal(
-                        f"{shown(one.path, 120)} is called like {shown(os.path.basename(path))}, "
-                        f'which was released as source "{self.paths[path]}", except for a number, '
-                        "a format or the mark of a copy: name that source for copies, parts and "
+                        f"{shown(one.path, 120)} is called like {shown(os.path.basename(path))} "
+                        "except for a number, a format or the mark of a copy, and that file was "
+                        f'released as source "{self.paths[path]}": '
+                        "name that source for copies, parts and "
                         "versions of the same data, otherwise name a new source."
                     )
         return next(iter(sure or doubtful), None)

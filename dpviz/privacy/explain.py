@@ -20,7 +20,7 @@ _SEVERAL = 3
 def surest(epsilon: float) -> float:
     """Largest posterior probability that a unit took part, for anybody whose prior is 1/2.
 
-    By Bayes' rule with the largest likelihood ratio, it is e^epsilon / (1 + e^epsilon).
+    By Bayes' rule with the largest likelihood ratio, this value is e^epsilon / (1 + e^epsilon).
     """
     return 1 / (1 + math.exp(-epsilon))
 
@@ -38,8 +38,8 @@ def promises_little(epsilon: float) -> bool:
 def surest_words(epsilon: float) -> str:
     """Largest certainty that anybody can reach from a prior of 1/2: "73.2% sure at most".
 
-    The statement holds for one privacy unit. A caller that shows it must also name this unit, as
-    :func:`explain_guess` does.
+    The statement is true for one privacy unit. A caller that shows this text must also name the
+    unit, as :func:`explain_guess` does.
     """
     shown = percent_at_most(surest(epsilon))
     # The certainty is below 100%, so don't print "100%".
@@ -53,7 +53,7 @@ def _records(neighbours: Neighbours) -> str:
 
 
 def explain_guess(epsilon: float, neighbours: Neighbours, *, persons: bool = False) -> str:
-    """Clause on how certain a guess about one unit can be; see :func:`explain_epsilon`."""
+    """Clause that says how certain a guess about one unit can be; see :func:`explain_epsilon`."""
     on = "whether you took part" if persons else f"on {_records(neighbours)}"
     return f"a guess {on}: {surest_words(epsilon)}"
 

@@ -1,4 +1,4 @@
-"""The ledger of one run's spends, and the definition of neighbouring data sets."""
+"""The ledger, which lists each cost of one run, and the definition of neighbouring data sets."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class Neighbours:
             )
         if not (is_whole(self.cap) and self.cap >= 1):
             raise InputError(
-                f"cap = {self.cap}: keep a whole number of at least 1 record per person."
+                f"cap = {self.cap}: give a whole number of records per person, at least 1."
             )
         # A NumPy scalar is refused because its comparisons don't return Python booleans.
         object.__setattr__(self, "cap", int(self.cap))
 
     @property
     def multiplier(self) -> int:
-        """Number of records in which neighbours differ; a factor of the sensitivity per record."""
+        """Number of records in which neighbours differ, by which sensitivities are multiplied."""
         return self.cap * (2 if self.relation == "replace_one" else 1)
 
 
@@ -69,8 +69,8 @@ class Spend:
         Largest change of the noised quantity between neighbours, measured in L1, or in the K-norm
         for K-norm noise.
     scale
-        Scale of the Laplace or K-norm noise. For an exponential mechanism: the score difference
-        that makes an outcome e times less likely.
+        Scale of the Laplace or K-norm noise. For an exponential mechanism, it is the score
+        difference that makes an outcome e times less likely.
     composition
         ``"sequential"`` spends add up. Consecutive ``"parallel"`` spends of one step depend on
         disjoint records, so only the largest of these spends is added to the total.
@@ -87,9 +87,9 @@ class Spend:
 class Ledger:
     """All spends of one run, in order, for one relation and one privacy unit.
 
-    The ledger holds spends and does not depend on the algorithm. The total epsilon is the sum
-    of the sequential spends (sequential composition) plus the largest of each step's
-    parallel spends (parallel composition).
+    The ledger contains only spends and does not depend on the algorithm. The total epsilon is the
+    sum of the sequential spends (sequential composition) plus the largest of each step's parallel
+    spends (parallel composition).
     """
 
     spends: tuple[Spend, ...] = ()

@@ -7,8 +7,8 @@ are refused later under another source, even after they are renamed (:meth:`Log.
 A release makes a debit, draws noise, publishes, and then marks its entry. A debit is final: a crash
 after the debit loses budget, never privacy.
 
-The file holds a log whose records never change. The hash of each record covers the previous record,
-so an edited, forged, moved or deleted record is detected. A note in this user's folder
+The file contains a log whose records never change. The hash of each record covers the previous
+record, so an edited, forged, moved or deleted record is detected. A note in this user's folder
 (:func:`dpviz.base.home.home_folder`) stores the newest hash. So an older copy of the file is
 detected as well, and also a file in which all hashes were recomputed. This module can't detect a
 new file that replaces the old file; an older file whose note was also restored or removed; an older
@@ -66,7 +66,7 @@ _NOTE = re.compile(rb"([1-9]\d{0,17}) ([0-9a-f]{64})\n")
 
 #: Advice to the user if a file can't be trusted.
 _NEWEST = (
-    "put its newest copy back, or name a new file and give each source at most what it had left"
+    "restore its newest copy, or name a new file and give each source at most its remaining budget"
 )
 
 #: Possible state after a failure that follows a debit.
@@ -74,27 +74,27 @@ _LOST = "the requested epsilon may be debited nevertheless"
 
 #: Meaning of SQLite's error codes for users.
 _REASONS = {
-    sqlite3.SQLITE_BUSY: "is held by another program: try again when that program is done",
+    sqlite3.SQLITE_BUSY: "is locked by another program: try again when that program has finished",
     sqlite3.SQLITE_CANTOPEN: (
-        "can't be opened: its folder has to exist, and both have to be writable"
+        "can't be opened: its folder has to exist, and file and folder have to be writable"
     ),
     sqlite3.SQLITE_CORRUPT: f"is damaged: {_NEWEST}",
     sqlite3.SQLITE_FULL: "can't be written: the disk is full",
     sqlite3.SQLITE_IOERR: "can't be read or written: check the disk and its free space",
-    sqlite3.SQLITE_NOTADB: "is no budget file: name another file, or a new one",
-    sqlite3.SQLITE_PERM: "can't be written: check its rights",
-    sqlite3.SQLITE_READONLY: "can't be written: check its rights and those of its folder",
+    sqlite3.SQLITE_NOTADB: "is not a budget file: name another file, or a new file",
+    sqlite3.SQLITE_PERM: "can't be written: check its permissions",
+    sqlite3.SQLITE_READONLY: "can't be written: check permissions of file and folder",
 }
 
-#: Locked while a file is created. Closing the new file's handle releases all locks of this process
-#: on the file, so no other thread may have opened the file yet.
+#: Lock for the time in which a file is created. Closing the new file's handle releases all locks of
+#: this process on the file, so no other thread may have opened the file yet.
 _making = threading.Lock()
 
 
 class Budget:
     """Lifetime budgets in one file; safe for several threads and processes of one machine.
 
-    Every call reopens the file, so it reads the spends of other processes. Between two calls no
+    Every call reopens the file, so it reads the debits of other processes. Between two calls no
     other file is needed. SQLite's locks fail on network folders. Only the user who created the file
     may read it. Every call raises InputError, with one sentence, if the file can't be used. Opening
     the first source creates the file.
@@ -145,8 +145,8 @@ class Budget:
     ) -> str | None:
         """Source for which some of these files were read before; see :meth:`Log.owner`.
 
-        Raises PrivacyRefusal if the files belong to another source. It is also raised if no source
-        is named and only the user can know the source of the files.
+        Raises PrivacyRefusal if the files belong to another source. PrivacyRefusal is also raised
+        if no source is named and only the user can know the source of the files.
         """
         if not origins or not self.exists():
             return None
@@ -198,7 +198,7 @@ class Budget:
             The release must run with the epsilon of this entry.
         """
         # Two copies of the file may get the same debit within one second. Without a random text in
-        # each entry, both entries would have one hash, and the note would match both files.
+        # each entry, both entries would have the same hash, and the note would match both files.
         asked = micro("epsilon", epsilon)
         _json(what)  # check before a file is created
         opening = None if total is None else micro("total", total)
@@ -233,7 +233,7 @@ class Budget:
             number, source = entry.id, names.cleaned(entry.source)
             if not (1 <= number <= len(log.entries) and log.entries[number - 1].source == source):
                 raise InputError(
-                    f'{self} has no entry {number} of source "{source}": take one of its entries.'
+                    f'{self} has no entry {number} of source "{source}": name another entry.'
                 )
             if log.entries[number - 1].state != "released":
                 log.append("released", source, number)
@@ -282,13 +282,13 @@ class Budget:
 
     def _place(self, *, create: bool) -> _Place:
         """Real path of the file, created on request; refuse a file that has a second name."""
-        # SQLite puts the journal beside the name by which the file was opened. If the file is
-        # opened by another name, SQLite does not find the journal of a crash. Later SQLite replays
-        # this journal and overwrites the debits that were made meanwhile.
+        # SQLite derives the journal's name from the name with which the file was opened. If the
+        # file is opened with another name, SQLite does not find the journal of a crash. Later
+        # SQLite replays this journal and overwrites the debits that were made meanwhile.
         try:
             with _making:
                 if create:
-                    # Fails for "none/..", which would resolve to an existing folder.
+                    # This call fails for "none/..", which would resolve to an existing folder.
                     self.path.parent.resolve(strict=True)
                     _make(self.path.resolve())
                 place = _Place.of(self.path)
@@ -331,10 +331,10 @@ class Budget:
             return False
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > VERSION:
-            raise InputError(f"{self} was written by a newer version of this program: update it.")
+            raise InputError(f"{self} was written by a newer version of dpviz: update dpviz.")
         if version != VERSION:
             raise InputError(f"{self} has no version that this program reads: {_NEWEST}.")
-        # A damaged page may hide spends, and then this budget could be spent again.
+        # A damaged page may hide debits, and then this budget could be spent again.
         if connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
             raise DamagedError("is damaged")
         return True
@@ -342,8 +342,8 @@ class Budget:
     def _note(self, log: Log) -> None:
         """Write the newest record to the note; refuse a file that lacks the noted record."""
         self.unnoted = self._found_none
-        # Note only records that are on the disk. Otherwise, after a crash at this point, the user
-        # could no longer use the file.
+        # Write only records to the note that are on the disk. Otherwise, after a crash at this
+        # point, the user could no longer use the file.
         if not log.stored:
             return
         try:
@@ -384,14 +384,14 @@ class _Place:
 
     @classmethod
     def of(cls, path: Path) -> _Place:
-        """Resolve links and return the place of a file; raises OSError or RuntimeError."""
+        """Resolve links and return the real file; raises OSError or RuntimeError."""
         real = path.resolve(strict=True)
         found = real.stat()
         return cls(real, found.st_dev, found.st_ino, found.st_nlink, stat.S_IFMT(found.st_mode))
 
     @property
     def refusal(self) -> str:
-        """Reason why this place is not suitable for a budget; empty if it is suitable."""
+        """Reason why this file is not suitable for a budget; empty if it is suitable."""
         if stat.S_ISDIR(self.mode):
             return "is a folder: name a file in it"
         if not stat.S_ISREG(self.mode):
@@ -502,12 +502,12 @@ def _check_alike(account: Account, what: Mapping[str, Any], alike: Sequence[str]
                     left = decimal(account.remaining)
                     way_out = (
                         "an older version stored the number of that column; if it is the same "
-                        f"one, name a new source, with a total of at most {left}, which is left "
+                        f"column, name a new source, with a total of at most {left}, which is left "
                         "here"
                     )
                 raise PrivacyRefusal(
                     f'{name} = {what[name]} is refused: earlier releases of source "{account.id}" '
-                    f"have {name} = {before}, and budgets of both don't add up; {way_out}."
+                    f"have {name} = {before}, and budgets for two values don't add up; {way_out}."
                 )
 
 
@@ -515,7 +515,7 @@ def _json(what: Mapping[str, Any], origins: Iterable[Origin] = ()) -> str:
     try:
         text = json.dumps({**what, NONCE: secrets.token_hex(16)}, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        raise InputError("what = ... may hold only plain values that JSON has.") from None
+        raise InputError("what = ... may contain only values that JSON has.") from None
     if len(text) > _LONGEST_WHAT:
         raise InputError(
             f"what = ... has {len(text):,} characters as JSON: keep it below {_LONGEST_WHAT:,}."

@@ -47,9 +47,9 @@ class Gradual:
     scales
         Noise scale of each level.
     values, releases
-        True values and all releases. Only the accountant may read them.
+        True values and all releases, which only the accountant may read.
     closed
-        Whether these values were split. If so, no finer release of them is possible.
+        Whether these values were split. If so, no finer release is possible.
     """
 
     levels: tuple[Level, ...]
@@ -73,7 +73,7 @@ class Accountant:
         Whole budget of the run.
     neighbours
         Relation and privacy unit. Callers give sensitivities for one record added or removed, and
-        the mechanisms multiply these for other neighbours.
+        the mechanisms multiply these sensitivities for other neighbours.
     """
 
     def __init__(
@@ -93,8 +93,8 @@ class Accountant:
     def hide(self, changed: int) -> None:
         """Add the noise for ``changed`` records in all further steps, for any neighbours.
 
-        This is for published variants whose paper counts fewer or more changed records than their
-        neighbours have. The claim of such a variant fails, and its card says so.
+        Published variants need this if their paper counts another number of changed records than
+        their neighbours have. The claim of such a variant fails, and its card says so.
         """
         self._changed = changed
 
@@ -108,8 +108,8 @@ class Accountant:
         step
             Name of the step, on the ledger and as the name of the noise stream.
         values
-            Array or number. Its L1 change between neighbours that differ in one record is at most
-            ``sensitivity``.
+            Array or number. The L1 change of the values between neighbours that differ in one
+            record is at most ``sensitivity``.
         epsilon
             Budget of this step.
         """
@@ -123,8 +123,8 @@ class Accountant:
         """Laplace mechanism on rows that depend on disjoint records.
 
         Each value of row k gets Lap(sensitivity / epsilon_k) noise. The total cost is the largest
-        of the budgets (parallel composition). This also holds if neighbours differ in m records of
-        different rows, because the scale of each row is then m times as large. If m_k of these
+        of the budgets (parallel composition). This is also true if neighbours differ in m records
+        of different rows, because the scale of each row is then m times as large. If m_k of these
         records change row k, the cost is the sum of m_k epsilon_k / m, where the m_k sum to m.
 
         Parameters
@@ -157,8 +157,8 @@ class Accountant:
         Parameters
         ----------
         values
-            Whole numbers. Their L1 change between neighbours that differ in one record is at most
-            ``sensitivity``.
+            Whole numbers. The L1 change of the values between neighbours that differ in one record
+            is at most ``sensitivity``.
         levels
             Levels from the coarsest to the finest. Each budget is rounded down to a multiple of the
             floating-point spacing at the last budget, so that the differences are exact.
@@ -192,10 +192,11 @@ class Accountant:
     ) -> tuple[Floats, Floats]:
         """Finest release of some values, and noisy numbers that depend only on the other values.
 
-        Both results get the difference of the budgets, in parallel. This is possible only once: no
-        finer release can follow. If neighbours differ in m records, all noise is m times as large.
-        If m_1 of these records change values in ``where`` and m_2 change other values, the cost is
-        (m_1 + m_2) / m of the difference, so at most the whole difference.
+        Both results together cost the difference of the budgets, because they are parallel. This is
+        possible only once: no finer release can follow. If neighbours differ in m records, all
+        noise is m times as large. If m_1 of these records change values in ``where`` and m_2 change
+        other values, the cost is (m_1 + m_2) / m of the difference, so at most the whole
+        difference.
 
         Parameters
         ----------
@@ -236,12 +237,12 @@ class Accountant:
         if any(fine <= coarse for coarse, fine in pairwise(budgets)):
             raise PrivacyRefusal(
                 f"step {levels[0].step} has nested budgets {budgets}: each must be greater than "
-                "the one before."
+                "the previous one."
             )
         left = self.budget - self.ledger.epsilon
         if not budgets[-1] <= left + 1e-9 * self.budget:
             raise PrivacyRefusal(
-                f"step {levels[-1].step} asks for epsilon {budgets[-1]:g} in all, but only "
+                f"step {levels[-1].step} asks for epsilon {budgets[-1]:g} in total, but only "
                 f"{left:g} of {self.budget:g} is left."
             )
 
@@ -277,8 +278,8 @@ class Accountant:
             Shape (m, D). One record changes one row, by at most ``sensitivity`` in the norm
             :func:`k_norm` with this ``ball``.
         ball
-            Number of last columns that form the ball: the length of their change is bounded. In
-            each other column the absolute change is bounded.
+            Number of columns at the end that form the ball: one record changes them by a vector of
+            bounded length. In each other column the absolute change is bounded.
         """
         scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
         rows, columns = values.shape
@@ -302,8 +303,8 @@ class Accountant:
             Shape (m,); higher is better. One record changes each score by at most ``sensitivity``.
         monotone
             Whether an added record moves all scores in the same direction. If so, half the noise
-            suffices. This also holds where one record is exchanged, because an exchange is one
-            record removed and one record added, each at half the budget.
+            suffices. This is also true if one record is exchanged, because an exchange removes one
+            record and adds one record, each at half the budget.
 
         Returns
         -------
@@ -393,8 +394,8 @@ def exact_levels(levels: Sequence[Level]) -> tuple[Level, ...]:
 def geometric(unit: Floats, scale: float) -> Floats:
     """Two-sided geometric noise, P(x) proportional to exp(-abs(x) / scale), from Laplace noise.
 
-    Uses the inverse distribution function: the result has the same quantile in its distribution as
-    the input. So 0 gives 0, and noise grows smoothly with the scale.
+    The method is the inverse distribution function: input and result are the same quantile of their
+    distributions. So 0 gives 0, and noise grows smoothly with the scale.
     """
     # P(abs(x) >= k) = 2 q^k / (1 + q) with q = exp(-1 / scale). For unit Laplace noise: P(abs(x) >=
     # t) = exp(-t).
@@ -424,7 +425,7 @@ def _log_sinh(x: float) -> float:
 
 
 def k_norm(values: Floats, ball: int) -> Floats:
-    """Norm of each row (m, D): its largest entry or, if larger, the length of its last ``ball``."""
+    """Norm of each row (m, D): its largest entry or, if larger, the length of the ``ball`` part."""
     entries = np.abs(values[:, : values.shape[1] - ball]).max(axis=1, initial=0.0)
     lengths = np.linalg.norm(values[:, values.shape[1] - ball :], axis=1)
     return np.asarray(np.maximum(entries, lengths))
@@ -433,8 +434,8 @@ def k_norm(values: Floats, ball: int) -> Floats:
 def interval_weights(edges: Floats, scores: Floats, scale: float) -> Floats:
     """Weights of the intervals in :meth:`Accountant.interval`: length * exp(score / scale).
 
-    Parameters as in that method; ``scale`` is the noise scale of the spend, 2 * sensitivity /
-    epsilon.
+    The method describes the parameters; ``scale`` is the noise scale of the spend, 2 * sensitivity
+    / epsilon.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Names of data sources. Names that look the same mean one source, or the new name is refused.
 
 A second spelling of one name would open a second lifetime budget. Three rules, based on Unicode
-Technical Standard #39 (UTS39, "Unicode Security Mechanisms"), prevent this:
+Technical Standard #39 (UTS39, "Unicode Security Mechanisms"), prevent such spellings:
 
 * Spellings that differ only in case, width or spaces are the same name (:func:`key`).
 * A new name may contain punctuation and the letters, marks and digits of scripts in everyday use. A
@@ -50,7 +50,7 @@ _UNSEEN = re.compile("[\u1100-\u11ff\u17b4\u17b5\ua960-\ua97f\ud7b0-\ud7ff]")
 #: A character that only lengthens the preceding Arabic letter; the word stays the same.
 _STRETCH = "\u0640"
 
-#: File endings that don't change which table a file holds.
+#: File endings that don't change which table a file contains.
 _FORMATS = re.compile(
     rf"({'|'.join(map(re.escape, [*FORMATS, *PACKINGS, '.shp']))}|[. ])+\Z", re.IGNORECASE
 )
@@ -86,8 +86,8 @@ def check_new(source: object, known: Iterable[str] = ()) -> None:
     # A mark on a space, or the same mark twice, is hardly visible.
     if _stray_mark(name):
         raise InputError(
-            f"source = {name[:40]!a} can't name a data source with a mark that follows no "
-            "letter, or stands twice: type it again."
+            f"source = {name[:40]!a} has an accent or mark without a letter, or the same mark "
+            "twice: type the name again."
         )
     for word in "".join(one if _is_written(one) else " " for one in name).split():
         scripts = {_script(one) for one in word}
@@ -101,12 +101,12 @@ def check_new(source: object, known: Iterable[str] = ()) -> None:
         if looks & _looks(other):
             raise InputError(
                 f'source = {name[:40]!a} looks like source "{other}", which has a budget: '
-                "give that name for the same data, or one that looks different."
+                "give that name for the same data, or a name that looks different for other data."
             )
 
 
 def without_packing(file: str) -> str:
-    """Remove a file name's packing suffix, and the characters that Windows drops after it."""
+    """Remove a file name's packing suffix, and the characters that Windows removes after it."""
     plain = file.rstrip(". ")
     while plain.casefold().endswith(".gz"):
         plain = plain[:-3].rstrip(". ")

@@ -44,8 +44,8 @@ class NoiseSource(Protocol):
 class Silenced:
     """The random choices of another source without its noise, so that noise hides nothing.
 
-    Starts and other random choices are those of the source. Laplace, K-norm and Gumbel noise is 0,
-    so an exponential mechanism chooses the best candidate.
+    Starts and other random choices are the same as those of the source. Laplace, K-norm and Gumbel
+    noise is 0, so an exponential mechanism chooses the best candidate.
     """
 
     def __init__(self, source: NoiseSource) -> None:
@@ -106,9 +106,9 @@ def unit_k_norm(generator: np.random.Generator, shape: tuple[int, int], ball: in
     """Independent rows z whose density is proportional to exp(-norm of z), shape (m, D).
 
     The norm is the larger of two values: the largest absolute value in the first D - ball columns,
-    and the Euclidean length of the last ``ball`` columns. Its unit body is a cube [-1, 1]^(D -
-    ball) times a Euclidean unit ball. A row is a Gamma(D + 1) number times a uniform point of that
-    body. See Hardt, Talwar 2010, "On the geometry of differential privacy".
+    and the Euclidean length of the last ``ball`` columns. The unit body of the norm is a cube [-1,
+    1]^(D - ball) times a Euclidean unit ball. A row is a Gamma(D + 1) number times a uniform point
+    of that body. See Hardt, Talwar 2010, "On the geometry of differential privacy".
     """
     rows, columns = shape
     noise = generator.uniform(-1, 1, shape)

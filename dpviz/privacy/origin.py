@@ -1,4 +1,4 @@
-"""Origins of records: files and folders, which are identified by themselves, not by names."""
+"""Origins of records: files and folders, recognized even if they are renamed."""
 
 from __future__ import annotations
 

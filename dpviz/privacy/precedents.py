@@ -1,7 +1,7 @@
 """Promises of published uses of differential privacy: their epsilon, unit and source.
 
-The numbers are as published. Most of these promises are not directly comparable. They have other
-units of protection, a delta, a budget that starts again each day or month, or noise on the device.
+The numbers are as published. Most are not directly comparable, because of other units of
+protection, a delta, a budget that starts again each day or month, or noise on the device.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Precedent:
     unit
         The person or thing that is protected.
     differs
-        Reason why it is not comparable with a pure epsilon for a lifetime.
+        Reason why this promise is not comparable with a pure epsilon for a lifetime.
     """
 
     who: str

@@ -1,10 +1,10 @@
 """K-norm noise for a release: real vectors that are rounded to whole numbers without any error.
 
 A row is round(R w): R has the Gamma distribution of shape D + 1, and w is uniform in the unit body
-of the norm. Both are functions of uniform real numbers, of which only the first binary digits are
-drawn. A bound on the arithmetic error shows whether these digits determine the rounded result. If
-not, more digits of the same numbers are drawn. So the result is exactly that of real numbers. The
-computation uses decimal arithmetic, whose square roots and logarithms are correctly rounded.
+of the norm. R and w are functions of uniform real numbers, of which only the first binary digits
+are drawn. A bound on the arithmetic error shows whether these digits determine the rounded result.
+If not, more digits of the same numbers are drawn. So the result is as exact as with real numbers.
+The computation uses decimal arithmetic, whose square roots and logarithms are correctly rounded.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def k_norm_row(
     digits
         Number of binary digits to draw each time; the distribution is the same for any number.
     draw
-        Returns the requested number of random bits as one integer.
+        Function that returns the requested number of random bits as one integer.
 
     Notes
     -----
@@ -46,7 +46,7 @@ def k_norm_row(
     of the first ``ball`` coordinates of a point on the sphere with two more dimensions
     (Archimedes). The direction of that point is the direction of a vector of normal numbers, which
     are drawn in pairs. The length of a pair is the square root of an exponential number, and the
-    direction of a pair is that of a point in a disc.
+    direction of a pair is the direction of a point in a disc.
 
     Error bound: a uniform number u is known up to 2^-digits. The number u itself, and also 1 - u
     where -log u is computed, must be at least 2^(-digits / 4). So the relative error of every
@@ -85,7 +85,6 @@ class _Uniform:
 
 
 def _in_disc(digits: int, draw: Callable[[int], int]) -> tuple[_Uniform, _Uniform]:
-    """Uniform point in the quarter of the unit disc where both coordinates are positive."""
     while True:
         x, y = _Uniform(digits, draw), _Uniform(digits, draw)
         while True:

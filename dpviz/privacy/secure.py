@@ -2,8 +2,8 @@
 
 Floating-point Laplace noise reveals the true value through its last bits (Mironov 2012), and seeded
 noise reveals the true value to anyone who knows the seed. In this module all values are whole
-multiples of a public unit. They are converted to integers, get discrete Laplace noise, and are
-converted back. Counts have the unit 1. Sums of scaled records have the unit 2^-20. Records are
+multiples of a public unit. The values are converted to integers, get discrete Laplace noise, and
+are converted back. Counts have the unit 1. Sums of scaled records have the unit 2^-20. Records are
 first truncated to the lattice with this spacing (:func:`on_lattice`), so that all sums are exact in
 any order.
 
@@ -44,7 +44,7 @@ CANDIDATES = 2**14
 #: Names of the noise mechanisms that are not OpenDP's own.
 ROUNDED, NESTED = "rounded K-norm", "nested discrete Laplace"
 
-#: Number of scales to try, each slightly larger than the last; so far two scales sufficed.
+#: Number of scales to try, each slightly larger than the previous scale; so far two sufficed.
 _HAIRS = 4
 
 #: Noise of this scale would exceed the 64-bit integers of the sampler.
@@ -179,7 +179,6 @@ class SecureAccountant(Accountant):
         return gradual
 
     def _units(self, sensitivity: float, unit: float | None = None) -> int:
-        """Largest change in units, rounded up because whole numbers change by whole numbers."""
         return math.ceil(sensitivity * self._changed / (unit or self.unit))
 
     def _check_levels(self, levels: Sequence[Level]) -> None:
@@ -187,8 +186,8 @@ class SecureAccountant(Accountant):
         super()._check_levels(levels)
         if Fraction(levels[-1].epsilon) > Fraction(self.budget) - _total(self._spends):
             raise PrivacyRefusal(
-                f"step {levels[-1].step} asks for epsilon {levels[-1].epsilon:g} in all, which is "
-                f"more than what is left of {self.budget:g}."
+                f"step {levels[-1].step} asks for epsilon {levels[-1].epsilon:g} in total, which "
+                f"is more than what is left of {self.budget:g}."
             )
 
     def _scales(self, levels: Sequence[Level], sensitivity: float) -> list[float]:
@@ -257,9 +256,9 @@ class SecureAccountant(Accountant):
     ) -> int:
         """Permute and flip (McKenna, Sheldon 2020) over a list of public candidates.
 
-        The mechanism is never worse than the exponential mechanism with the same epsilon.
-        Parameters as in :meth:`Accountant.choose`; scores are whole multiples of the unit. A
-        candidate with score -infinity is excluded, and the set of excluded candidates must be
+        The mechanism never makes worse choices than the exponential mechanism with the same
+        epsilon. Parameters as in :meth:`Accountant.choose`; scores are whole multiples of the unit.
+        A candidate with score -infinity is excluded, and the set of excluded candidates must be
         public.
         """
         possible = np.flatnonzero(scores != -np.inf)
@@ -309,7 +308,7 @@ class SecureAccountant(Accountant):
         return np.asarray(self._drawn(measurement, whole).astype(float) * self.unit)
 
     def _drawn(self, measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.object_]:
-        """Add noise and return Python integers; OpenDP takes only one axis."""
+        """Add noise and return Python integers; OpenDP accepts only one axis."""
         return np.array(measurement(whole.ravel()), dtype=object).reshape(whole.shape)
 
     def _pay(
@@ -350,8 +349,8 @@ def coins(
 
     A coin compares a random number in [0, 1) with this probability, 64 bits at a time. The next 64
     bits are compared only if all bits before are equal. The scales ``coarse`` and ``fine`` are
-    taken as exact doubles. ``entropy`` returns a given number of random bytes, by default from the
-    system; tests pass another function.
+    interpreted as exact doubles. ``entropy`` returns a given number of random bytes, by default
+    from the system; tests pass another function.
     """
     found, open_ = np.zeros(size, dtype=bool), np.arange(size)
     for words in range(1, _WORDS):
@@ -364,7 +363,7 @@ def coins(
     raise PrivacyRefusal("the system's random numbers repeat themselves: nothing can be released.")
 
 
-#: Number of 64-bit words after which a coin gives up; even two words are needed only once in 10^19
+#: Largest number of 64-bit words that a coin compares; a second word is needed only once in 10^19
 #: coins.
 _WORDS = 16
 
@@ -400,10 +399,10 @@ def _sinh_of_half(scale: float) -> Decimal:
 def on_lattice(points: Floats) -> Floats:
     """Truncate scaled records (n, d) to multiples of ``LATTICE``, each coordinate towards 0.
 
-    Each record is truncated separately, so neighbours stay neighbours. No norm grows, so the box,
-    the cube and the L1 ball keep their sensitivities. For the ball this holds even if rounding put
-    a record slightly outside the ball. A record moves by less than 1e-6 per axis. Sums are exact
-    below 2^33 records.
+    Each record is truncated separately, so neighbours stay neighbours. No norm becomes larger, so
+    the box, the cube and the L1 ball keep their sensitivities. The ball keeps its sensitivity even
+    if rounding moved a record slightly outside the ball. A record moves by less than 1e-6 per axis.
+    Sums are exact below 2^33 records.
     """
     cut: Floats = np.trunc(points / LATTICE) * LATTICE
     return cut
@@ -454,7 +453,6 @@ class _Mechanism:
 
 
 def _discrete_laplace(scale: float) -> Measurement:
-    """Noise on integers, for the L1 distance between neighbours."""
     from opendp.measurements import make_laplace
     from opendp.metrics import l1_distance
 
@@ -490,12 +488,12 @@ _MONOTONE_MAX = _Mechanism("permute and flip", partial(_noisy_max, monotone=True
 def _calibrated(
     step: str, mechanism: _Mechanism, change: int, epsilon: Fraction
 ) -> tuple[Measurement, float, float]:
-    """Measurement with the least noise certified for epsilon, its scale and certified epsilon."""
+    """Measurement with the least noise that is certified for epsilon; scale; certified epsilon."""
     scale = mechanism.factor * change / float(epsilon)
     if not (change < WIDEST and scale < WIDEST):
         raise PrivacyRefusal(
             f"step {step} needs noise of scale {scale:g} at sensitivity {change:g}, which 64-bit "
-            "integers can't hold: raise epsilon or lower the sensitivity."
+            "integers can't store: raise epsilon or lower the sensitivity."
         )
     for _ in range(_HAIRS):
         measurement = mechanism.build(scale)

@@ -30,7 +30,7 @@ def short_words(step: str) -> str:
 
 
 def grouped(spends: Iterable[Spend]) -> list[list[Spend]]:
-    """Group spends that are shown together: parallel spends of a step, choices of a generation."""
+    """Group the spends that are shown together: parallel spends, and choices of a generation."""
     groups: dict[object, list[Spend]] = {}
     for number, spend in enumerate(spends):
         whole, _, part = spend.step.partition(", ")

@@ -56,12 +56,12 @@ def document(
 ) -> Document:
     """Build the published document of a run.
 
-    The request has the budget that was debited. The accountant has the spends and the certified
-    epsilon of each spend.
+    The request contains the budget that was debited. The accountant stores each spend and its
+    certified epsilon.
     """
     opendp = version("opendp")
-    # If the method chose parameters itself, its configuration holds their values. A grid of counts
-    # keeps its own cells.
+    # If the method chose parameters itself, its configuration contains their values. A grid of
+    # counts keeps its own cells.
     fixed = material.given if material.counted else ()
     chosen = [name for name in request.family.chosen(request.config) if name not in fixed]
     values = {name: getattr(run.config, name) for name in chosen}
@@ -77,7 +77,7 @@ def document(
         "domain": {
             "columns": list(material.columns),
             "bounds": jsonable(material.domain.bounds),
-            # If the data came as counts, points outside the domain were treated before the release.
+            # If the data are counts, points outside the domain were treated before the release.
             "outside": "counted" if material.counted else request.outside,
         },
         "result": jsonable(request.family.released(run, material.domain)),
@@ -105,8 +105,8 @@ def _method(request: Request) -> Document:
 _NESTED = (
     " A nested step makes the earlier releases finer. Its scale is the scale of all releases up to "
     "this step together, and OpenDP certifies the epsilon of this scale. The step costs the "
-    "difference to the epsilon before. Exact coins, drawn by dpviz from the system's random "
-    "numbers, decide which coarser values stay as they are."
+    "difference between this epsilon and the previous epsilon. Exact coins, drawn by dpviz from "
+    "the system's random numbers, decide which coarser values stay unchanged."
 )
 _EXCEPT = " except those with rounded K-norm noise"
 _ROUNDED = (

@@ -1,37 +1,37 @@
-"""Find clusters of a release that data without clusters could show, by released numbers only.
+"""Use only released numbers to find clusters that data without clusters could also show.
 
-The document of a release has its method, parameters and noisy numbers. These suffice to run the
-same method on data without clusters. This module draws many data sets without clusters (null sets),
-from fixed seeds. The module reads no record, and the same document always gives the same answer. So
-it is post-processing and spends no budget.
+The document of a release contains its method, parameters and noisy numbers. These parts suffice to
+run the same method on data without clusters. This module draws many data sets without clusters
+(null sets), from fixed seeds. The module reads no record, and the same document always gives the
+same answer. So it is post-processing and spends no budget.
 
-In all null sets, records come in groups at one place. The largest group that counts as no cluster
-has ``GROUP`` records, or the maximum number of records of one person if that number is larger. A
-group of a null set has ``MORE`` times as many records.
+In all null sets, the records are groups, and all records of a group have the same place. The
+largest group that is not a cluster has ``GROUP`` records, or the maximum number of records of one
+person if this maximum is larger. A group of a null set has ``MORE`` times this number of records.
 
 * **Cells**: the null set is fitted to the release. The expected number of records of a block is a
   level times a share of its row times a share of its column. The level is the median over blocks,
   weighted by their shares. So the null set also covers rounded values, a slope along an axis, and
   records that were moved to the border. The shares are medians over strips of the grid, so a
   cluster in less than half of the strips hardly changes them. The shares are shrunk to their mean,
-  in proportion to how much of their scatter is chance. Where strips have few records, medians
+  in proportion to the part of their scatter that is chance. If strips have few records, medians
   hardly show these records, so the shares are shrunk to the share of all strips together. A cluster
-  raises that share, so with few records a cluster passes less often. The module measures how far
-  each cluster, and its fullest block, stands out from the fit. A cluster is beyond doubt if one of
-  its two values is larger than this value of all clusters of all 59 null sets; each null set has
-  its own fit.
+  raises the share of all strips, so a cluster passes less often if there are few records. The
+  module measures how far each cluster, and its fullest block, stands out from the fit. A cluster is
+  beyond doubt if one of its two values is larger than the same value of every cluster of all 59
+  null sets; each null set has its own fit.
 * **Centres**: one kind of null set has about as many records as the release, evenly spread. In such
   an even null set each centre is about in the middle of its area, and its share of the records is
-  about its share of the area. The other kind has no record. A centre is beyond doubt if two
-  conditions hold. First, all centres of the release together differ more from this even state than
-  the centres of each of 90 even null sets. Second, this centre has more records than all centres of
-  90 empty null sets. Centres and numbers alone don't show which centres have a cluster around them.
-  If the release has no numbers of records, no centre is judged.
+  about its share of the area. The other kind of null set has no record. A centre is beyond doubt if
+  two conditions are true. First, all centres of the release together differ more from this even
+  state than the centres of all 90 null sets with evenly spread records. Second, this centre has
+  more records than all centres of 90 empty null sets. Centres and numbers alone don't show which
+  centres have a cluster around them. If the release has no numbers of records, no centre is judged.
 
 False alarms: suppose that the data are a null set. Then a release and its R null sets have the same
 distribution, so the release has the largest of R + 1 values with probability 1 / (R + 1). Two
 values of clusters of cells are compared, so any cluster passes as real with probability at most 2 /
-60, that is 3.3%. The difference to 5% allows for a fit that differs from the truth. Null sets of
+60, that is 3.3%. The rest up to 5% is a reserve for a fit that differs from the truth. Null sets of
 centres are the same for all releases with the same settings and about the same number of records.
 90 null sets keep the rate of a value below 5% for 99% of settings (0.95^90 = 1%). These rates treat
 the fit, the noisy number of records, and the parameters that the method chose as fixed. The effect
@@ -64,8 +64,8 @@ Floats = NDArray[np.float64]
 #: Among releases of data without clusters, at most this share has a cluster that passes as real.
 LEVEL = 0.05
 
-#: Number of records at one place that count as no cluster, unless one person may have more. Groups
-#: in null sets are larger by the second factor, because medians of few groups are inexact.
+#: Largest number of records at one place that are not a cluster, unless one person may have more.
+#: Groups in null sets are larger by the second factor, because medians of few groups are inexact.
 GROUP, MORE = 5, 1.6
 
 #: Number of null sets of each kind, by the kind of result.
@@ -85,8 +85,9 @@ WIDE, MEDIAN = 1.4826, 1.57
 #: Number of evenly spread places that are used to compare centres with their areas.
 PLACES = 4096
 
-#: Maximum number of records of an even null set. If the release has more records, epsilon is raised
-#: instead, so that the noise keeps its size relative to the number of records.
+#: Maximum number of records of a null set with evenly spread records. If the release has more
+#: records, epsilon is raised instead, so that the noise keeps its size relative to the number of
+#: records.
 MOST_RECORDS, MOST_EPSILON = 20_000, 1e6
 
 #: First words of the names of steps that choose the grid; null sets spend nothing on these steps.
@@ -107,7 +108,8 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
     dict or None
         ``clusters``: numbers of the doubtful clusters, from 1. ``level``: among releases of data
         without clusters, at most this share has a cluster that passes as real. ``how``: the rule,
-        and the meaning of "without clusters". None if the method publishes no numbers of records.
+        and the meaning of "without clusters". The result is None if the method publishes no numbers
+        of records.
     """
     result = document["result"]
     if result["counts"] is None:
@@ -270,7 +272,7 @@ def _centers(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
 
 
 def uneven(result: Mapping[str, Any], bounds: Floats) -> Floats:
-    """Two distances between the centres and those of evenly spread records, shape (2,).
+    """Two distances between the centres and the centres of evenly spread records, shape (2,).
 
     Parameters
     ----------
@@ -283,8 +285,8 @@ def uneven(result: Mapping[str, Any], bounds: Floats) -> Floats:
     -------
     numpy.ndarray
         First, the mean squared distance of the centres from the middles of their areas, weighted by
-        area, where all sides of the domain have length 1. Second, the part of the records that
-        would have to move so that each area has its share of the records.
+        area, where all sides of the domain have length 1. Second, the share of the records that
+        would have to move so that each area has its share.
     """
     if result["counts"] is None:
         return np.zeros(2)
@@ -311,7 +313,7 @@ def _of_centers(document: Document) -> str:
         f"From released numbers only, the same settings were run {DRAWS['centers']} times without "
         "any record, and as often with about as many evenly spread records as here. A centre is "
         "doubtful if some centre got as many records in a run without any record. All centres are "
-        "doubtful if their places and numbers are no more uneven than those of evenly spread "
+        "doubtful if their places and numbers are not more uneven than for evenly spread "
         f"records. If records are spread evenly, with at most {_group(document)} at one place, or "
         f"there is no record, a centre passes as real in at most {LEVEL:.0%} of releases. A slope, "
         "a coast or an empty part of the domain may pass as clusters. This test can't show which "

@@ -33,8 +33,8 @@ from dpviz.release.request import Request
 #: A larger budget gives almost no protection, and the factor e^epsilon has no practical meaning.
 MOST_EPSILON = 20.0
 
-#: Names of values that must be equal in all releases of a source. Otherwise their budgets don't add
-#: up.
+#: Names of values that must be equal in all releases of a source. Otherwise the budgets of these
+#: releases don't add up.
 ALIKE = ("neighbours", "unit", "unit_column")
 
 #: Makes an accountant; tests pass an accountant with stored noise.
@@ -65,7 +65,7 @@ class Released:
     def left(self) -> str:
         """Remaining lifetime budget in words."""
         if self.remaining is None:
-            return "what is left of the lifetime budget can't be read"
+            return "the remaining lifetime budget can't be read"
         return f"{decimal(self.remaining)} of the lifetime budget is left"
 
 
@@ -114,9 +114,9 @@ class Prepared:
         Parameters
         ----------
         source
-            Records in Parquet files. Their columns hold numbers by type. In a text file, the record
-            would decide whether a cell is a number. If the privacy unit is a person, no person has
-            more records than the cap.
+            Records in Parquet files, because the type of each column shows that it contains
+            numbers. In a text file, each record would decide whether a cell is a number. If the
+            privacy unit is a person, no person has more records than the cap.
         """
         request.check()
         check_parts(source)
@@ -163,17 +163,17 @@ class Prepared:
 
 
 def check_parts(source: Stored) -> None:
-    """Refuse to release files other than Parquet part by part.
+    """Refuse a release part by part if a file is not a Parquet file.
 
-    Columns of Parquet hold numbers by type. In other files, the record decides whether a text cell
-    is a number, and a cell that is not a number would stop the release.
+    The type of a Parquet column shows that it contains numbers. In other files, each record decides
+    whether a text cell is a number, and a cell that is not a number would stop the release.
     """
     for part in source.parts:
         if not isinstance(part, ParquetPart):
             raise InputError(
                 f"{shown(part.title, 120)} can't be released part by part, since a text cell "
-                "that is not a number would stop it and so reveal something about a record: write "
-                "Parquet files, or name a single file and no engine."
+                "that is not a number would stop the release and so reveal something about a "
+                "record: write Parquet files, or name a single file and no engine."
             )
 
 
@@ -211,7 +211,7 @@ def release(
     folder
         Folder of the bundle; must be new or empty.
     before
-        Called after all checks, right before the debit.
+        Function that is called after all checks, right before the debit.
     """
     # All tests before the debit use the epsilon that the debit will grant.
     request = _by_name(request.granted(granted(request.config.epsilon)), dataset)
@@ -254,7 +254,7 @@ def _by_name(request: Request, data: Dataset | Stored) -> Request:
     """The request, with the persons' column given by its name, because its number may change."""
     if request.unit is not None and data.unit is None and isinstance(data, Stored):
         raise InputError(
-            f'unit = "{shown(request.unit)}" needs stored records with few of each person: open '
+            f'unit = "{shown(request.unit)}" needs stored records with a limited number per '
             "them with dpviz.data.stored_units.capped."
         )
     if request.unit is None or data.unit in (None, request.unit):
@@ -312,8 +312,8 @@ def _part(folder: Path) -> Path:
         raise InputError(_unwritable(folder, error)) from None
     if taken:
         raise InputError(
-            f"out = {shown(folder, 80)} is there already and not an empty folder: name a new one, "
-            "so that no release is overwritten."
+            f"out = {shown(folder, 80)} exists already and is not an empty folder: name a new "
+            "folder, so that no release is overwritten."
         )
     try:
         part.mkdir(mode=0o700)

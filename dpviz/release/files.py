@@ -58,9 +58,9 @@ def files(document: Mapping[str, Any]) -> dict[str, bytes]:
     Returns
     -------
     dict
-        Maps name to content: ``report.html``, ``README.txt``, ``release.json``,
-        ``release.schema.json``; ``cells.csv`` or ``centers.csv``. With two columns also
-        ``clusters.geojson``, ``clusters.svg`` and, for cells, ``counts.svg``.
+        Content of each file by its name: ``report.html``, ``README.txt``, ``release.json``,
+        ``release.schema.json``; ``cells.csv`` or ``centers.csv``. A release with two columns also
+        has ``clusters.geojson``, ``clusters.svg`` and, for cells, ``counts.svg``.
     """
     text = written(document)
     document = json.loads(text)

@@ -26,7 +26,7 @@ def cut(text: str, length: int) -> str:
 
 
 def number(value: float, digits: int = 6) -> str:
-    """Format a number for readers: an integer in full, others with `digits` significant digits."""
+    """Format a number for readers: an integer fully, a float with `digits` significant digits."""
     if abs(value) >= 1e15 or 0 < abs(value) < 1e-4:
         return f"{value:.{digits}g}"
     if value == round(value):

@@ -26,7 +26,7 @@ def clusters(document: Document) -> dict[str, Any]:
 
     Coordinates are in the units of the data. If the columns are named longitude and latitude, in
     any order, a coordinate pair is (longitude, latitude), otherwise (first column, second column).
-    ``columns`` and ``center`` have the same order. Outer rings run counter-clockwise, holes
+    ``columns`` and ``center`` have the same order. Outer rings are counter-clockwise, holes are
     clockwise.
 
     Parameters

@@ -62,7 +62,7 @@ class Frame:
     Parameters
     ----------
     columns, bounds
-        Names and bounds of the two axes: the first axis runs to the right, the second upwards.
+        Names and bounds of the two axes: the first axis is horizontal, the second axis is vertical.
     left, width, height
         Position and size of the plot; its top is fixed.
     right
@@ -181,7 +181,7 @@ _LEAST_POWER, _MARKS_APART = 0.2, 18.0
 
 
 def counts_svg(document: Document) -> str:
-    """Map of the noisy counts, white at zero: blue above, brown below."""
+    """Map of the noisy counts: white means zero, blue means above zero, brown means below zero."""
     document = on_map(document)
     counts = np.array(document["result"]["counts"], dtype=float)
     steps = [math.ceil(side / MOST_SQUARES) for side in counts.shape]
@@ -202,7 +202,7 @@ def counts_svg(document: Document) -> str:
         f"Map of {counts.shape[0]} by {counts.shape[1]} cells over {x} (to the right) and {y} "
         f"(upwards). Each {what} is coloured by its noisy number of records, from "
         f"{number(lowest, 4)} to {number(float(squares.max()), 4)}: white is zero, "
-        "the darker the blue the more records"
+        "and darker blue means more records"
         + (", and brown is below zero, which only noise can cause." if lowest < 0 else ".")
     )
     high = frame.height
@@ -222,8 +222,8 @@ def counts_svg(document: Document) -> str:
 def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     """Map of the clusters with their numbers.
 
-    ``collection`` has all clusters of :func:`dpviz.release.geojson.clusters`, or only those that
-    are not doubtful.
+    ``collection`` has all clusters of :func:`dpviz.release.geojson.clusters`, or only the clusters
+    that are not doubtful.
     """
     document = on_map(document)
     frame = Frame.build(document, right=44)
@@ -249,7 +249,7 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     doubtful = sum(map(_doubtful, features))
     if doubtful:
         heading += f"; hatched: {doubtful:,} that may be noise"
-        described += " Those that noise alone could have made are hatched, with a question mark."
+        described += " Clusters that noise alone could have made are hatched, with a question mark."
         paths = f"{_HATCHING}\n{paths}"
     if away := collection.get("left_out"):
         heading += f"; {away:,} that may be noise {'is' if away == 1 else 'are'} left out"

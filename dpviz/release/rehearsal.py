@@ -7,7 +7,7 @@ invents depends much less on this similarity.
 
 Other plans are tried on the same stand-in, and the best of all plans is recommended. The current g
 influences which plans are tried; the current p does not. The judgement of a plan does not depend on
-the other plans. So an owner who takes the recommended plan and starts a new rehearsal gets the same
+the other plans. So an owner who uses the recommended plan and starts a new rehearsal gets the same
 recommendation.
 """
 
@@ -57,10 +57,10 @@ _BACKGROUND = 0.1
 #: small clusters, such as a city's hot spots in a box around the city.
 _SPREAD, _SMALL = (0.02, 0.05), (0.006, 0.015)
 
-#: Shares of the non-empty cells that are removed; each share is tried instead of the plan's.
+#: Shares of the non-empty cells that are removed; each replaces the plan's share in a trial.
 _DENSE = (0.5, 0.8, 0.9, 0.96)
 
-#: A true cluster is found again if its Jaccard index with a cluster of a draw is at least this.
+#: If a true cluster has at least this Jaccard index with a cluster of a draw, it is found again.
 _FOUND = 0.5
 
 #: Another plan is better if its error is smaller by at least this number of clusters, and by at
@@ -141,7 +141,7 @@ class Found:
         return self.true - self.again
 
     def loss(self, draws: int) -> tuple[float, float]:
-        """Errors of the first draws, in numbers of clusters: one from medians, one from means."""
+        """Errors of the first draws, in numbers of clusters: from medians, and from means."""
         parts = self.lost[:draws], self.invented[:draws]
         median, mean = (sum(float(of(one)) for one in parts) for of in (np.median, np.mean))
         return median, mean
@@ -175,7 +175,7 @@ class Forecast:
         return (
             f"Expect about {_about(found.invented)} invented clusters of "
             f"{_about(found.reported)} reported ({draws}: {_range(found.invented)} "
-            f"invented), and about {_about(found.lost)} of {found.true} true ones lost or "
+            f"invented), and about {_about(found.lost)} of {found.true} true clusters lost or "
             "badly cut."
         )
 
@@ -195,13 +195,13 @@ class Forecast:
         """Number of clusters that the plan would publish for data without clusters, in words."""
         if not self.request.family.finds_number:
             return (
-                "For records without any cluster it publishes the same number of centres, and the "
-                "report may not mark all of them."
+                "For records without clusters, the plan publishes the same number of centres, and "
+                "the report may not mark all of them."
             )
         if not self.nothing.size:
             return ""
         return (
-            f"For as many records without any cluster it reports about {_about(self.nothing)} "
+            f"For as many records without clusters, the plan reports about {_about(self.nothing)} "
             f"({_range(self.nothing)}). The report marks clusters that its test can't "
             "distinguish from noise; other clusters may be invented, too."
         )
@@ -392,8 +392,8 @@ def rehearse(
     Parameters
     ----------
     seen
-        Receives the results so far: after a few draws, after all draws of the plan, and after the
-        draws on data without clusters.
+        Function that receives the results so far: after a few draws, after all draws of the plan,
+        and after the draws on data without clusters.
     """
     records = stand_in.dataset.n
     groups = other_plans(request, records, counted=counted)
@@ -434,7 +434,7 @@ def _best(
         winner = min(some, key=lambda one: made.of(one, judged).loss(judged))
         losses[winner] = made.of(winner, judged).loss(judged)
         if losses[winner][0] < _NEARER:
-            # Stop here, because all later groups have more changes.
+            # Stop here, because all later groups change more parameters than this group.
             losses = {winner: losses[winner]}
             break
     before = made.of(plan.request, judged).loss(judged)[0]
@@ -479,7 +479,6 @@ class _Draws:
         return np.array([_clusters(result) for _, result in runs], dtype=float)
 
     def _draw(self, request: Request) -> Iterator[_Row]:
-        """Draw a plan again and again, and match its clusters with the true clusters."""
         stand_in, seed = self._stand_in, 0
         trial = self._trial(request, stand_in.dataset, stand_in.domain)
         table_of = trial.tables(stand_in.labels + 1)

@@ -54,7 +54,7 @@ class Request:
         if self.config.neighbours.cap > 1 and not self.persons:
             raise InputError(
                 f"cap = {self.config.neighbours.cap} needs a unit column: name the column that "
-                "tells persons apart."
+                "identifies persons."
             )
 
     @property
@@ -112,8 +112,8 @@ def refusal(card: Card, config: Configuration, domain: Domain | None) -> str:
         return f"{card.title} as published is not released: use the sound variant.{why}"
     if domain is None or not domain.declared:
         return (
-            "The domain is not declared: bounds read off the data give its smallest and largest "
-            "values away, so declare bounds that are known without the data, for every column "
+            "The domain is not declared: bounds from the data reveal its smallest and largest "
+            "values, so declare bounds that are known without the data, for every column "
             "(press Domain on the left of the screen, or give --domain on the command line)."
         )
     return "" if verdict.private else f"{card.title} is not released: {verdict.reason}"

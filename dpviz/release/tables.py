@@ -250,7 +250,7 @@ def _facts_of_centers(document: Document) -> list[ClusterFacts]:
 
 
 def counting_step(document: Document) -> Mapping[str, Any] | None:
-    """Spend whose noise is in the counts of the result; None if several spends contribute.
+    """The spend whose noise is in the counts of the result; None if several spends contribute.
 
     Methods with a summary (Baseline, EUGkM) compute their counts from several noisy numbers, so the
     noise of these counts has no single scale.

@@ -64,7 +64,7 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
     expect(advice).to_be_visible()
     where = page.get_by_text("Rehearsed on 5 made-up clusters, 20,000 records")
     expect(where).to_be_visible()
-    expect(where).to_contain_text("For as many records without any cluster it reports about")
+    expect(where).to_contain_text("For as many records without clusters, the plan reports about")
     name_source(watched, "hot spots")
     page.get_by_role("button", name="Review the release").click()
     review = page.get_by_role("listitem").filter(has_text="Rehearsal on 5 made-up clusters")

@@ -847,7 +847,7 @@ def test_clusters_are_held_against_known_classes(cli, classed, tmp_path, more, m
     # Rows without a class form one more class, because a run must not depend on the class column.
     missing = table[column].isna().any()
     assert missing == (column == "kind")
-    said = f'have nothing in "{column}" and count as a class of their own'
+    said = f'have no value in "{column}": such rows form a separate class'
     assert any(said in note for note in report["data"]["notes"]) == missing
     written = pd.read_csv(out)
     assert written["x"].tolist() == table["x"].tolist()

@@ -346,7 +346,7 @@ def test_a_renamed_file_is_found_by_its_number_and_asks(desk: Desk) -> None:
         assert (
             'has the number on the disk of a file that was released as source "survey.csv"' in said
         )
-        assert "name that source for the same data, renamed or changed" in said
+        assert "name that source if these are the same data, renamed or changed" in said
     assert desk.release(new, "--source", "survey.csv")[0] == 0
     # A copy can't be detected.
     shutil.copy(new, desk.place / "copy.csv")
@@ -380,7 +380,8 @@ def test_a_part_a_year_or_a_format_asks_whose_it_is(desk: Desk, other: str) -> N
     assert desk.release(first, "--total", 1, "--source", "rides")[0] == 0
     status, said = desk.release(second, "--total", 1)
     assert status == 3
-    assert f'{other} is called like rides-2024.csv, which was released as source "rides"' in said
+    assert f"{other} is called like rides-2024.csv except for a number" in said
+    assert 'and that file was released as source "rides"' in said
     assert desk.release(second, "--total", 1, "--source", "of another town")[0] == 0
 
 
@@ -542,7 +543,7 @@ def test_python_names_the_persons_that_were_read(desk: Desk) -> None:
     with pytest.raises(InputError, match='"rider" is not what was read: the data'):
         run(table, "rider")
     run(table, "3")
-    with pytest.raises(InputError, match="needs stored records with few of each person"):
+    with pytest.raises(InputError, match="needs stored records with a limited number"):
         run(stored(folder, ["x", "y"]), "who")
     with capped(stored(folder, ["x", "y"]), "who", 2) as few:
         run(few, "who")

@@ -107,7 +107,7 @@ def test_persons_of_a_folder_are_capped_as_those_of_one_file(cli, places, method
     assert (stored["n"], stored["outside"]) == (held["n"], held["outside"])
     assert stored["dropped"] == held["dropped"] == 1
     left = 2000 - 1 - held["n"]
-    assert f"{left} records left out: at most 2 of each person are kept." in held["notes"]
+    assert f"{left} records left out: at most 2 records of each person are kept." in held["notes"]
     assert f"{left} records left out: beyond 2 of a person." in stored["notes"]
     assert "1 record left out: without a person or a finite number." in stored["notes"]
 
@@ -138,7 +138,7 @@ def test_a_folder_is_released(cli, places, tmp_path):
     (("--method", "privthr", "--classes", "kind"), "its known classes are not read"),
     (("--method", "privthr", "--engine", "spark"), "choose local or dask"),
     (("--method", "privthr", "--engine", "dask"), "needs the address of a scheduler"),
-    (("--method", "privthr", "--scheduler", "tcp://h:1"), "leave it out, or choose dask"),
+    (("--method", "privthr", "--scheduler", "tcp://h:1"), "leave the scheduler out, or choose"),
     (("--method", "privthr", "--engine", "dask", "--scheduler", "tcp://h:1", "--unit", "x",
       "--cap", 1), "other machines can't read"),
 ], ids=lambda value: value[1] if isinstance(value, tuple) else "")  # fmt: skip

@@ -228,7 +228,7 @@ def test_a_city_shows_what_is_where():
             city_words(columns, bounds) == "The largest city inside is Leipzig, Sachsen, Germany."
         )
         said = city_words(columns[::-1], bounds)
-        assert "exchanged, Leipzig, Sachsen, Germany would be" in said
+        assert "exchanged, Leipzig, Sachsen, Germany would be inside" in said
         check_not_exchanged(columns, Domain(bounds))
         with pytest.raises(InputError) as caught:
             check_not_exchanged(columns[::-1], Domain(bounds))
@@ -243,4 +243,4 @@ def test_a_city_shows_what_is_where():
     assert city_words(("x", "y"), leipzig) == ""
     assert "to the right (x) and b upwards" in axes_words(("a", "b"), leipzig)
     assert axes_words(("a", "b", "c"), leipzig) == ""
-    assert "not those of degrees" in axes_words(("lat", "lon"), ((0, 5e8), (0, 5e8)))
+    assert "not in degrees" in axes_words(("lat", "lon"), ((0, 5e8), (0, 5e8)))

@@ -489,7 +489,7 @@ def test_stores_have_no_patterns_so_none_is_advised(folder):
         memory.pipe(f"/years/{place}", (folder / "part-0.parquet").read_bytes())
     (note,) = stored("memory://years").notes
     assert note.endswith(
-        '1 folder in it is left out ("2024"): name each folder by itself to read it.'
+        '1 folder in it is left out ("2024"): name each folder separately to read it.'
     )
     assert stored("memory://years/2024").parts
     memory.rm("/years/here.parquet")
@@ -532,7 +532,7 @@ def test_folders_inside_a_folder_are_named_and_a_pattern_reads_them(tmp_path):
     assert pattern in note
     assert points_of(stored(pattern))[:, 0].tolist() == [1, 2, 3, 4]
     (tmp_path / "trips" / "1.parquet").unlink()
-    with pytest.raises(InputError, match=r"has no file to read: .* a pattern for their files"):
+    with pytest.raises(InputError, match=r"has no file to read: .* a pattern, such as"):
         stored(tmp_path / "trips")
 
 

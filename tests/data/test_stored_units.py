@@ -158,8 +158,8 @@ def test_files_of_persons_are_gone_at_the_end_and_nobody_else_s(tmp_path, monkey
     ("unit", "cap", "said"),
     [
         ("nobody", 1, 'column "nobody" is not in'),
-        ("who", 0, "cap = 0: keep a whole number of at least 1"),
-        ("x", 1, 'column "x" tells persons apart, so it can\'t be one of the columns'),
+        ("who", 0, "cap = 0: give a whole number of records"),
+        ("x", 1, 'column "x" identifies persons, so it can\'t be one of the columns'),
     ],
 )
 def test_bad_caps_get_a_sentence(tmp_path, unit, cap, said):

@@ -212,7 +212,7 @@ def test_engines_go_by_name(dask_workers):
     for name, scheduler, said in (
         ("spark", None, "choose local or dask"),
         ("dask", None, "needs the address of a scheduler"),
-        ("local", "tcp://127.0.0.1:1", "leave it out, or choose dask"),
+        ("local", "tcp://127.0.0.1:1", "leave the scheduler out, or choose dask"),
     ):
         with pytest.raises(InputError, match=said), engine_of(name, scheduler):
             pass

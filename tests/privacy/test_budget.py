@@ -491,7 +491,7 @@ def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> N
     path = tmp_path / "table.csv"
     path.write_text("x,y\n1,2\n" * 200)
     before = path.read_bytes()
-    refused(path, "table.csv", "is no budget file: name another file")
+    refused(path, "table.csv", "is not a budget file: name another file")
     assert path.read_bytes() == before
 
 
@@ -499,7 +499,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path)
     path = tmp_path / "other.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE sources (id)")
-    refused(path, "is no budget file")
+    refused(path, "is not a budget file")
     with contextlib.closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("sources",)]
 
@@ -512,7 +512,7 @@ def test_an_empty_file_can_become_a_budget_file(budget: Budget) -> None:
 
 @pytest.mark.parametrize(
     ("version", "said"),
-    [(3, "newer version of this program: update it"), (1, "no version that this"), (-1, "name a")],
+    [(3, "newer version of dpviz: update dpviz"), (1, "no version that this"), (-1, "name a")],
 )
 def test_a_file_of_another_version_is_refused_and_left_alone(
     budget: Budget, version: int, said: str
@@ -532,7 +532,7 @@ def test_a_file_that_another_program_holds_is_said_to_be_held(
     monkeypatch.setattr(module, "PATIENCE", 0.05)
     with contextlib.closing(sqlite3.connect(budget.path)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        refused(budget.path, "is held by another program: try again")
+        refused(budget.path, "is locked by another program: try again")
     assert budget.debit("visits", 1.0, WHAT).epsilon == 1.0
 
 
@@ -560,7 +560,7 @@ def test_a_file_or_folder_without_rights_is_refused() -> None:
             # Everyone who may read the file can see the spent epsilon.
             budget = Budget(path)
             assert [one.id for one in budget.datasets()] == ["visits"]
-            with pytest.raises(InputError, match="can't be written: check its rights") as error:
+            with pytest.raises(InputError, match="can't be written: check perm") as error:
                 budget.debit("visits", 0.1, WHAT)
             sentence(error)
             with pytest.raises(InputError, match="can't be opened: its folder has to") as error:
@@ -643,15 +643,15 @@ def test_damage_ends_in_a_sentence(tmp_path: Path) -> None:
             except (InputError, PrivacyRefusal) as error:
                 sentences.add(str(error).partition('damaged.db" ')[2])
     assert all(text.isprintable() for text in sentences)
-    assert any(one.startswith("is damaged: put its newest copy back") for one in sentences)
-    assert "is no budget file: name another file, or a new one." in sentences
+    assert any(one.startswith("is damaged: restore its newest copy") for one in sentences)
+    assert "is not a budget file: name another file, or a new file." in sentences
 
 
 def test_a_truncated_file_is_said_to_be_damaged(budget: Budget) -> None:
     budget.open("visits", 1.0)
     data = budget.path.read_bytes()
     budget.path.write_bytes(data[: len(data) // 2])
-    refused(budget.path, "is damaged: put its newest copy back")
+    refused(budget.path, "is damaged: restore its newest copy")
 
 
 def test_a_long_path_is_named_by_its_end(tmp_path: Path) -> None:
@@ -841,7 +841,7 @@ def test_a_write_ahead_log_of_another_program_is_merged_when_that_is_done(
         patch.setattr(module, "PATIENCE", 0.05)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("SELECT * FROM log").fetchall()
-        refused(budget.path, "is held by another program")
+        refused(budget.path, "is locked by another program")
     assert budget.open("visits").spent == 0.5
     # From now on no other file is needed.
     assert not list(budget.path.parent.glob("budget.db-*"))
@@ -904,7 +904,7 @@ def test_a_forged_file_is_refused_whatever_is_noted(
     shutil.rmtree(home)
     with contextlib.closing(sqlite3.connect(budget.path, isolation_level=None)) as connection:
         connection.execute(change)
-    refused(budget.path, "was changed by another program", "put its newest copy back, or name a")
+    refused(budget.path, "was changed by another program", "restore its newest copy, or name a")
 
 
 @pytest.mark.usefixtures("quick")
@@ -938,7 +938,7 @@ def test_an_older_or_rewritten_copy_is_noticed_by_the_note(
     # Test the older copy under another name and under its own name.
     for path in (tmp_path / "copy.db", budget.path):
         path.write_bytes(older)
-        refused(path, "is an older or a changed copy", "put its newest copy back, or name a new")
+        refused(path, "is an older or a changed copy", "restore its newest copy, or name a new")
     budget.path.write_bytes(newest)
     forged(budget.path)
     refused(budget.path, "is an older or a changed copy")

@@ -210,8 +210,8 @@ def test_all_levels_together_cost_the_last_budget_exactly(
 def test_what_is_over_budget_or_not_nested_is_refused_and_spends_nothing(secure: bool) -> None:
     accountant = SecureAccountant(0.7) if secure else Accountant(SeededNoise(0), 0.7)
     for wrong, said in (
-        (levels(1.0), r"asks for epsilon 1 in all, but only 0\.7 of 0\.7 is left"),
-        (levels(0.5)[::-1], "each must be greater than the one before"),
+        (levels(1.0), r"asks for epsilon 1 in total, but only 0\.7 of 0\.7 is left"),
+        (levels(0.5)[::-1], "each must be greater than the previous one"),
     ):
         with pytest.raises(PrivacyRefusal, match=said):
             accountant.gradual(np.zeros(3), wrong, sensitivity=1)

@@ -428,7 +428,7 @@ def test_no_release_is_overwritten(budget: Budget) -> None:
     request, data = request_of({"method": "privqt"}), dataset(0, 50)
     released(budget, request, data)
     for name in ("out", "our-budget.db"):
-        with pytest.raises(InputError, match="is there already"):
+        with pytest.raises(InputError, match="exists already"):
             released(budget, request, data, folder=name)
     (budget.path.parent / "empty").mkdir()
     released(budget, request, data, folder="empty")
@@ -980,10 +980,10 @@ def test_out_is_checked_before_the_debit(budget: Budget, monkeypatch: pytest.Mon
     (folder / "taken.part").mkdir()
     (folder / "file").write_text("")
     for name, why in (
-        ("link", "is there already"),
-        ("dangling", "is there already"),
+        ("link", "exists already"),
+        ("dangling", "exists already"),
         # The missing folder "nowhere" must not be created.
-        ("nowhere/..", "is there already"),
+        ("nowhere/..", "exists already"),
         ("taken", "is being written"),
         ("file/out", "can't be written"),
     ):

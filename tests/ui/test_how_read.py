@@ -55,7 +55,7 @@ def test_a_plain_file_has_a_closed_panel() -> None:
 def test_rows_that_are_left_out_open_the_panel() -> None:
     test = load(opened("kmeans", data="own"), "a.csv", PLAIN + b"-,52\n-,53\n")
     assert is_open(test)
-    assert says(test)[-1] == '2 rows hold "-" there, which is read as no value.'
+    assert says(test)[-1] == '2 rows hold "-" in these columns, which is read as no value.'
 
 
 def test_each_field_changes_the_picture_and_the_link_opens_it_again() -> None:

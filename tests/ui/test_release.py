@@ -538,7 +538,7 @@ def test_a_damaged_budget_file_is_said_in_a_sentence(page, home: Path) -> None:
     home.mkdir()
     (home / "budget.db").write_bytes(b"no database at all, but long enough to be looked at" * 9)
     test = page()
-    assert all("is no budget file" in one.value for one in test.error)
+    assert all("is not a budget file" in one.value for one in test.error)
     assert test.error
 
 

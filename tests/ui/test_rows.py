@@ -12,7 +12,7 @@ from tests.ui.test_wavecluster import checked
 from tests.ui.test_working_state import link_of, load, notes, opened, visit
 
 LEAVE = "own:leave out"
-COUNT = '1 row was left out: a value in "lon", "lat" is missing, infinite or no number.'
+COUNT = '1 row was left out: a value in "lon", "lat" is missing, infinite or not a number.'
 
 
 def click(test: AppTest, key: str) -> AppTest:

@@ -26,7 +26,7 @@ def check_engine(name: str, scheduler: str | None) -> None:
     if name != "dask" and scheduler is not None:
         raise InputError(
             f"scheduler = {shown(scheduler)} needs the engine dask, but the engine is {name}: "
-            "leave it out, or choose dask."
+            "leave the scheduler out, or choose dask."
         )
 
 

@@ -1,8 +1,8 @@
-"""The engine for many machines: one Dask task reads each part, and more tasks add the tables.
+"""The engine for many machines: Dask tasks read one part each, and further tasks add the tables.
 
 Parts and work are sent to the workers, and tables are sent back. No record is sent, and workers do
-not sample noise. If a worker dies, its tables are lost; the scheduler lets other workers read its
-parts again, so the total is the same.
+not sample noise. If a worker dies, its tables are lost; then other workers read the parts of this
+worker again, so the total is the same.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Cluster(AbstractContextManager["Cluster"]):
     ) -> Any:
         """Run a tree of tasks: one task per part, then levels of tasks that join their results."""
         steps = Work(len(parts), "parts", self.progress, self.cancelled)
-        # Not pure: an equal task of an earlier run may have read a file that has changed since.
+        # Tasks are not pure, because the same task of an earlier run may have read an older file.
         leaves = level = self._client.map(task, parts, pure=False)
         every = list(leaves)
         while len(level) > 1 or level is leaves:
@@ -147,7 +147,7 @@ class Cluster(AbstractContextManager["Cluster"]):
                 return monotonic()
             lost = (
                 f'has had no worker for {LOST:.0f} s: start some with "dask worker {scheduler}", '
-                "see the logs of the old ones, and run again."
+                "see the logs of the old workers, and run again."
             )
         if monotonic() > before + LOST:
             raise InputError(f"the Dask scheduler at {scheduler} {lost}")
@@ -155,7 +155,6 @@ class Cluster(AbstractContextManager["Cluster"]):
 
 
 def _connected(scheduler: str) -> Any:
-    """Connect to a scheduler that has a worker."""
     try:
         from distributed import Client
         from distributed.comm.addressing import get_address_host_port, parse_address

@@ -21,7 +21,7 @@ class Local:
     """Threads of this process.
 
     Each pass calls ``progress`` with the number of parts read so far and the number of all parts.
-    Between two parts it calls ``cancelled`` to check whether to stop.
+    Between two parts, the pass calls ``cancelled`` to check whether to stop.
     """
 
     progress: Progress | None = None
@@ -42,7 +42,7 @@ class Local:
 
     def _read(self, parts: Sequence[Titled], work: PartWork) -> Iterator[Tables]:
         steps = Work(len(parts), "parts", self.progress, self.cancelled)
-        # Reading may use the threads of dpviz.base.threads; tasks must not wait for these.
+        # Reading may use the pool of dpviz.base.threads, so tasks must not wait for this pool.
         threads = ThreadPoolExecutor(processors(), thread_name_prefix="dpviz-read")
         ahead: deque[Future[Tables]] = deque()
         left = iter(parts)

@@ -1,8 +1,8 @@
 """Common types of all engines: a part, the work on a part, and sums of tables.
 
-Sums of whole numbers are the same in any order. Sums of floats are not, so floats are added in the
-order of the parts. So every engine returns the same tables bit for bit, whatever the number of
-workers, and even if some workers die.
+Sums of whole numbers are the same in any order. Sums of floats depend on the order, so floats are
+added in the order of the parts. So every engine returns the same tables bit for bit, for any number
+of workers, and even if some workers die.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Tables = tuple[NDArray[Any], ...]
 #: Tables that are not added yet: a list for each position of the tuple.
 Waiting = tuple[list[NDArray[Any]], ...]
 
-#: Function that reads a part. It is sent to workers, so it is a function of a module, or a partial
-#: of such a function.
+#: Function that reads a part. Workers get this function, so it must be a function of a module, or a
+#: partial of such a function.
 PartWork = Callable[[Any], Tables]
 
 
@@ -39,10 +39,10 @@ class Part(Titled, Protocol):
     """Stored records, or some of them."""
 
     def chunks(self) -> Iterator[tuple[NDArray[np.float64], int]]:
-        """Finite records (m, d) chunk by chunk, and the number of records left out of a chunk."""
+        """Chunks of finite records (m, d), each with its number of records that were left out."""
 
     def rows(self) -> Iterator[NDArray[np.float64]]:
-        """All records (m, d) chunk by chunk, including those that :meth:`chunks` leaves out."""
+        """Chunks of all records (m, d), including the records that :meth:`chunks` leaves out."""
 
     def check(self) -> None:
         """Raise InputError if the part has changed since it was opened."""

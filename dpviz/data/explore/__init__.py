@@ -1,1 +1,1 @@
-"""Readers for exploring. They may guess the form of a file, and they report each guess."""
+"""Readers for exploring. These readers may guess the form of a file, and they report each guess."""

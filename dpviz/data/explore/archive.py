@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.reading.files import ZIP, refusing, too_large
 
-#: Largest number of files in an archive, because their list is kept in memory. The unpacked size
-#: may be at most a multiple of the archive's size plus a constant. Packing shrinks tables to about
-#: a tenth, and zip bombs to a thousandth.
+#: Largest number of files in an archive, which is limited because the list of files is kept in
+#: memory. The unpacked size may be at most a multiple of the archive's size plus a constant.
+#: Packing shrinks tables to about a tenth, and zip bombs to a thousandth.
 _FILES, _TIMES, _MORE = 20_000, 40, 2**26
 
 #: Endings of table formats that are zip archives themselves.
@@ -33,7 +33,7 @@ def members(data: bytes, name: str) -> tuple[str, ...]:
 
 
 def member(data: bytes, name: str, which: str, most: int | None = None) -> bytes:
-    """All bytes of one file in an archive, up to a limit; InputError if it is also an archive."""
+    """All bytes of one file in an archive, up to a limit; InputError if that is an archive."""
     most = most or _TIMES * len(data) + _MORE
     with _opened(data, name) as (archive, entries):
         if which not in entries:
@@ -41,7 +41,7 @@ def member(data: bytes, name: str, which: str, most: int | None = None) -> bytes
             raise InputError(f'"{shown(which)}" is not in {shown(name)}: choose from {names}.')
         if entries[which].flag_bits & 1:
             raise InputError(
-                f"{shown(name)} is protected by a password: pack it again without one."
+                f"{shown(name)} is protected by a password: pack it again without a password."
             )
         with archive.open(entries[which]) as stream:
             whole = stream.read(most + 1)

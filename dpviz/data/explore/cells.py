@@ -92,7 +92,7 @@ class ArrowCells(TableCells):
 
     @cached_property
     def kinds(self) -> dict[int, Kind]:
-        """Kinds of all text columns. The style of one column may decide another column."""
+        """Kinds of all text columns. A column's style may decide the style of another column."""
         axes = [axis for axis, one in enumerate(self.table.schema) if holds_text(one.type)]
         kinds = {axis: self._alone(axis) for axis in axes}
         doubtful: dict[int, Style] = {
@@ -121,7 +121,6 @@ class ArrowCells(TableCells):
         return "unclear" if both else kind
 
     def _needs_tidying(self, axis: int) -> bool:
-        """Whether more than half of the first cells of a column are numbers after tidying."""
         cells = self.table.column(axis).slice(0, _LOOKED_AT).combine_chunks()
         tidy = [one for one in text_cells(tidied(cells, self._missing)).to_pylist() if one]
         right = sum(may_be_number(one, ";") for one in tidy)
@@ -174,7 +173,7 @@ class NamedCells(Cells):
         return self._cells.row_numbers(positions)
 
     def kind(self, axis: int) -> Kind:
-        """Kind of a column. For text columns in memory, it may depend on the other columns."""
+        """Kind of a column. The kind of a text column in memory may depend on other columns."""
         known = isinstance(self._cells, ArrowCells)
         return self._cells.kind(axis) if known else super().kind(axis)
 

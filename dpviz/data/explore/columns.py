@@ -91,7 +91,7 @@ def _check_flat(schema: pa.Schema, name: str) -> None:
     if lists and len(numbers) < 2:
         raise InputError(
             f"column {listed(lists)} of {shown(name)} holds lists: write each of their values into "
-            f"a column of its own{f', beside {listed(flat)}' if flat else ''}."
+            f"a new column{f', next to {listed(flat)}' if flat else ''}."
         )
 
 

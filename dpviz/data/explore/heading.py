@@ -20,7 +20,7 @@ from dpviz.data.reading.kinds import MISSING, holds_text
 #: Number of rows that decide the kinds of columns, and largest number of rows above records.
 _LOOKED_AT, _MOST_ABOVE = 200, 10
 
-#: A column has a kind if at least this share of its cells has it.
+#: A column has a kind if at least this share of its cells has this kind.
 _MOSTLY = 0.7
 
 #: First cell of a row of totals below all records.
@@ -99,7 +99,6 @@ def _sample(columns: Sequence[pa.ChunkedArray]) -> list[list[str]]:
 
 
 def _column_kinds(sample: list[list[str]]) -> list[str]:
-    """Kind of most cells in each column, from rows that are certainly records."""
     body = sample[min(len(sample) // 2, 20) :]
     kinds = []
     for column in zip(*body, strict=True):
@@ -110,7 +109,7 @@ def _column_kinds(sample: list[list[str]]) -> list[str]:
 
 
 def _fit(row: list[str], kinds: list[str]) -> tuple[int, int]:
-    """Number of cells in a row whose kind is that of their column, and number of other cells."""
+    """Number of cells in a row that have the kind of their column, and number of other cells."""
     found = [
         kind_of(cell) == kind for cell, kind in zip(row, kinds, strict=True)
         if kind != "text" and kind_of(cell)
@@ -148,13 +147,13 @@ def _heading(sample: list[list[str]], *, sure: bool) -> Heading:
         above = above if at + 1 == above or _are_units(sample[at + 1], kinds) else at + 1
     names = [cell.strip() for cell in sample[at]]
     names[0] = re.sub(r"^[#%]+\s*(?=\w)", "", names[0])
-    skipped = [f"{counted(at, 'line')} above the names skipped."] if at else []
+    skipped = [f"Reading skips {counted(at, 'line')} above the names."] if at else []
     notes = (*skipped, *_said_units(sample[at + 1 : above]))
     return Heading(names=names, above=above + len(rules), given=True, notes=notes)
 
 
 def _is_record(sample: list[list[str]], kinds: list[str]) -> bool:
-    """Whether the first row is a record: its cells have the kinds of the cells below."""
+    """Whether the first row is a record, that is, its cells have the kinds of the cells below."""
     first = sample[0]
     right, wrong = _fit(first, kinds)
     if wrong or not right:

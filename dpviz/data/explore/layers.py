@@ -39,13 +39,14 @@ _MAIN = (".shp", ".kml", ".gpkg", ".gpx", ".gml", ".fgb")
 #: Drivers that may read. With another driver, GDAL interprets the bytes as another format.
 _DRIVERS = {"ESRI Shapefile", "LIBKML", "KML", "GPKG", "SQLite", "GPX", "GML", "FlatGeobuf"}
 
-#: Start of XML files with places. GDAL follows references near the start, so these are excluded.
+#: Start of XML files with places. GDAL follows references near the start, so files with references
+#: are excluded.
 _XML = re.compile(
     r"(?!.*<(OGR|GDAL|VRT|WMS|WFS|WCS))(<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>[]*>|\s)*<(\w+:)?"
     r"(gpx|kml|FeatureCollection|Placemark|Document|Folder)\b", re.DOTALL,
 )  # fmt: skip
 
-#: Virtual tables that may refer to files; the excluded modules are part of SQLite and can't.
+#: Virtual tables that may refer to files; the excluded modules belong to SQLite and are safe.
 _VIRTUAL = re.compile(r"create\s+virtual\s+table.*?using\s+(?!rtree\b|fts[345]\b)\w", re.I | re.S)
 
 #: GDAL options that forbid other files and addresses.
@@ -78,7 +79,7 @@ def read_layer(file: File, options: Options) -> Rows:
     layer = options.part if options.part in layers else layers[0]
     if len(layers) > 1 and options.part not in layers:
         said = f"{len(layers)} layers of points, {listed(layers)}"
-        raise InputError(f"{shown(name)} holds {said}: name one (--layer on the command line).")
+        raise InputError(f"{shown(name)} holds {said}: name a layer (--layer on the command line).")
     opened = pyogrio.raw.open_arrow(whole, layer=layer, use_pyarrow=True)
     with _by_gdal(name), opened as (facts, reader):
         check_width(len(reader.schema), name)
@@ -98,7 +99,7 @@ def read_layer(file: File, options: Options) -> Rows:
     crs = (crs.get("components") or [crs])[0]  # the second component is the height
     names, notes = axes(points, crs.get("name", ""), crs.get("type", "")[:3] == "Geo")
     if left:
-        notes += (f"Not a point, so left out: {counted(left, 'feature')}.",)
+        notes += (f"Each feature that is not a point is left out: {counted(left, 'feature')}.",)
     notes += (SEVERAL,) if len(np.unique(numbers)) < len(numbers) else ()
     columns = [*(pa.chunked_array([one]) for one in points.T), *map(_in_unicode, table.columns)]
     return Rows(columns=columns, names=[*names, *table.column_names], numbers=lambda: numbers,
@@ -133,7 +134,7 @@ def _opened(data: bytes, name: str, part: str | None) -> tuple[bytes, list[str]]
 
 def _layers(whole: bytes, name: str, size: int) -> tuple[bytes, list[str]]:
     """The same bytes, and names of layers that may contain points; ``size`` is the file size."""
-    # GDAL keeps a KML in memory. Refuse it if this needs over 4 times the file size plus 1 GB.
+    # GDAL keeps a KML file in memory. Refuse files that need over 4 times their size + 1 GB.
     parts = {b"<": 90, b"<Placemark": 400, b"": 5}  # measured bytes per occurrence
     is_kml = re.search(rb"<(\w+:)?kml\b", whole[:4096])
     needed = sum(whole.count(part) * many for part, many in parts.items()) if is_kml else 0
@@ -187,7 +188,7 @@ def _unpacked(data: bytes, name: str, part: str | None, kept: tuple[str, ...]) -
     chosen = [part] if part in mains else mains
     if len(chosen) != 1:
         said = f"{len(chosen):,} files of places, {listed(chosen)}" if chosen else "no place"
-        raise InputError(f"{shown(name)} holds {said}: give or name one.")
+        raise InputError(f"{shown(name)} holds {said}: give or name one file of places.")
     stem, ending = posixpath.splitext(chosen[0])
     if ending.lower() != ".shp":
         return _checked(member(data, name, chosen[0]), name)

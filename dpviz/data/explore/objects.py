@@ -33,10 +33,10 @@ from dpviz.data.reading.watch import passed
 _BATCH, _DEEPEST = 2**13, 8
 
 #: Number of characters that are decoded together. If an object has at least ``_ROWS`` short lists,
-#: these are rows and not columns.
+#: these lists are rows and not columns.
 _WINDOW, _ROWS = 2**16, 10
 
-#: Integers with more digits become infinite, because parsing time is quadratic in their number.
+#: Integers with more digits become infinite, because parsing time is quadratic in this number.
 _DECODER = json.JSONDecoder(
     parse_int=lambda text: int(text) if len(text) <= 400 else float(text), strict=False
 )
@@ -62,7 +62,7 @@ _TYPES: dict[type, pa.DataType] = {
 _PLAIN = {*_TYPES}
 
 #: Note about records with several points.
-SEVERAL = "Points of MultiPoint features are rows by themselves."
+SEVERAL = "Each point of a MultiPoint feature is a separate row."
 
 #: Recommendation for other geometries.
 ONLY_POINTS = "make points of other shapes first (QGIS: Vector, Geometry Tools, Centroids)."
@@ -88,7 +88,6 @@ def read_objects(file: File, options: Options) -> Rows:
 
 
 def _line_value(line: str) -> Any:
-    """The decoded value of a line, or its text if it is not JSON."""
     try:
         return _DECODER.decode(line)
     except (ValueError, RecursionError):
@@ -96,7 +95,7 @@ def _line_value(line: str) -> Any:
 
 
 class _Text:
-    """JSON text that is decoded step by step, and the tables in it; the key is a table's path.
+    """JSON text that is decoded step by step, and the tables in it; each key is a table's path.
 
     A table is a list of objects or lists, or an object with several lists of the same length. An
     object with more members than a table may have columns also counts as a list.
@@ -118,8 +117,8 @@ class _Text:
         if not self._tables and self._lists:
             held = [f'"{shown(key)}" with {many:,} values' for key, many in self._lists.items()]
             raise InputError(
-                f"{shown(self._name)} holds no table, but {' and '.join(held[:2])}: give lists of "
-                "one length, or a list that holds an object for each record."
+                f"{shown(self._name)} holds no table, but {' and '.join(held[:2])}: give lists "
+                "of the same length, or a list that contains an object for each record."
             )
         sizes = {
             place: (one.rank >= 0, one.number, one.rank) for place, one in self._tables.items()
@@ -130,7 +129,7 @@ class _Text:
         found = self._tables[largest]
         if alike := [place.strip("/") for place in others if sizes[place] == sizes[largest]]:
             what = f"The table {listed([largest.strip('/')])} is read"
-            found.notes += (f"{what}; others of its size are left out: {listed(alike)}.",)
+            found.notes += (f"{what}; tables of equal size are left out: {listed(alike)}.",)
         return found
 
     def next(self) -> str:
@@ -185,7 +184,7 @@ class _Text:
             self._tables[f"{place}/"] = records
 
     def _listed(self, values: Iterator[Any], place: str) -> Any:
-        """A table of objects or lists; for other values a list, or an array if it is long."""
+        """A table of objects or lists; for other values a list, or an array if the list is long."""
         first = next(values, self)
         if first is self:
             return []
@@ -260,7 +259,6 @@ class _Text:
         return key
 
     def _is_more(self) -> bool:
-        """If a comma follows, skip it and return True."""
         is_more = self.next() == ","
         self._at += is_more
         return is_more
@@ -285,7 +283,8 @@ class _Records:
     def __init__(self, name: str, rank: int = 0) -> None:
         self._name, self.number, self.rank = name, 0, rank
         self.is_rows = self.geo = self._several = False
-        #: The object that contains the list. It may have column names or a reference system.
+        #: The object that contains the list. This object may have column names or a reference
+        #: system.
         self.around: dict[str, Any] = {}
         self._batch: list[dict[Any, Any]] = []
         self._chunks: list[tuple[int, dict[Any, pa.Array]]] = []
@@ -310,7 +309,7 @@ class _Records:
         self._chunks, self._columns = [(self.number, made)], dict.fromkeys(made)
         self._numbers = array("q", range(1, self.number + 1))
         if gone:
-            self.notes = (f"Left out, because their length differs: {listed(gone)}.",)
+            self.notes = (f"Columns of other lengths are left out: {listed(gone)}.",)
 
     def add_all(self, records: Iterable[Any]) -> None:
         for record in records:
@@ -390,7 +389,7 @@ class _Records:
                     f'{first} of {shown(self._name)} is {is_}, but "{shown(self._first)}": {way}'
                 )
             many = counted(len(self.left), what)
-            notes += (f"{is_.capitalize()}, so left out: {many}, the first is {first}.",)
+            notes += (f"Each {what} that is {is_} is left out: {many}, the first is {first}.",)
         if not self._columns:
             held, each = "no records", "JSON with a list of objects, one object a line, or GeoJSON"
             if self._lists:
@@ -401,7 +400,7 @@ class _Records:
                 )
             raise InputError(f"{shown(self._name)} holds {held}: give {each}.")
         if self._lists:
-            notes += (f"Left out, because they contain lists or objects: {listed(self._lists)}.",)
+            notes += (f"Columns with lists or objects are left out: {listed(self._lists)}.",)
         columns = [
             _united([made.get(key, pa.nulls(many)) for many, made in self._chunks])
             for key in self._columns
@@ -459,14 +458,14 @@ def _features(item: Any) -> tuple[list[dict[Any, Any]], Any]:
 
 
 def _pair(place: Any) -> tuple[float, float] | None:
-    """Coordinates of a point, NaN if it has none; None if the value is not a point."""
+    """Coordinates of a point, NaN for an empty point; None if the value is not a point."""
     two = (place or [math.nan] * 2)[:2] if isinstance(place, list) else []
     fine = [float(one) for one in two if type(one) in (int, float) and not abs(one) > 1e300]
     return (fine[0], fine[1]) if len(fine) == 2 else None
 
 
 def _array(values: list[Any]) -> pa.Array:
-    """Array with the Arrow type of the values, or of text if types differ; NaN is missing."""
+    """Array with the Arrow type of the values, or of text if types differ; NaN means missing."""
     kinds = {*map(type, values)} - {type(None)}
     try:
         if kinds == {int, float}:
@@ -482,7 +481,7 @@ def _array(values: list[Any]) -> pa.Array:
 
 
 def _united(parts: Sequence[pa.Array | pa.ChunkedArray]) -> pa.ChunkedArray:
-    """Join arrays; if types differ, convert integers and floats to floats, and all else to text."""
+    """Join arrays; if types differ, numbers become floats, and all other values become text."""
     chunks = [one for part in parts for one in getattr(part, "chunks", [part])]
     kinds = {one.type for one in chunks} - {pa.null()}
     kind = pa.float64() if kinds == {pa.int64(), pa.float64()} else pa.large_string()

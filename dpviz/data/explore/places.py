@@ -150,7 +150,6 @@ def _looks_placed(cells: list[str], name: str) -> bool:
 
 
 def _points(column: pa.ChunkedArray, pattern: str, form: str) -> Floats:
-    """Points (n, 2) from cells; NaN if a cell is not a point."""
     if form == "WKB" or (
         # WKT in a form that the pattern does not match
         form == "WKT" and not pc.all(pc.match_substring_regex(column, _POINT)).as_py()
@@ -196,7 +195,7 @@ def _axes(points: Floats, name: str, form: str) -> tuple[list[str], list[int]]:
         low = "".join(words_of(name))
         said_lon = any(low.startswith(one) or f"{one}lat" in low for one in ("lon", "lng", "long"))
         beyond = [bool((np.abs(known[:, axis]) > 90).mean() > 0.5) for axis in (0, 1)]
-        # Assume latitude first, which is usual; the first number is a longitude only beyond 90.
+        # Assume latitude first, which is usual, unless a number beyond 90 must be a longitude.
         order = [0, 1] if said_lon or (beyond[0] and not beyond[1]) else [1, 0]
     if not is_degrees(known[:, order]):
         return ["x", "y"], [0, 1]
@@ -221,7 +220,7 @@ def _degrees(column: pa.ChunkedArray, name: str) -> Floats | None:
     right = 0
     for found in filter(None, (re.match(_DEGREES, cell) for cell in cells)):
         letter = found["before"] or found["after"]
-        # Not degrees: "S 1" may be a name, and "12 05" is ambiguous.
+        # These cells are not degrees: "S 1" may be a name, and "12 05" is ambiguous.
         clear = placed or bool(re.search(r"[.,]\d\d", found["d"])) or found["m"]
         is_sign = found["mark"] in ("°", "º", "˚", "deg")
         right += bool(is_sign or (letter and clear) or (placed and found["m"]))

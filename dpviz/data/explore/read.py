@@ -50,8 +50,8 @@ def read_file(file: File, options: Options, *, exact: bool = False) -> Table:
     file, options = _opened(file, options)
     if file.format not in _PARTS and options.part is not None:
         raise InputError(
-            f'part = "{shown(options.part)}": {shown(file.name)} holds a single table, so leave it '
-            "out."
+            f'part = "{shown(options.part)}": {shown(file.name)} holds a single table: leave the '
+            "part out."
         )
     found = _READERS[file.format](file, options)
     if isinstance(found, Table):

@@ -15,7 +15,7 @@ from dpviz.data.reading.unread import NO_ROWS, NamedRows
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The user's options for a file. If one is None, the reader guesses and reports its guess.
+    """The user's options for a file; where they are None, the reader guesses and reports its guess.
 
     See :func:`~dpviz.data.reading.read.read_table`.
     """

@@ -32,8 +32,8 @@ from dpviz.data.reading.cells import BLOCK_ROWS, check_width
 from dpviz.data.reading.files import ZIP, File
 from dpviz.data.reading.watch import passed
 
-#: Largest number of cells in an .xlsx sheet from A1 to the last cell; one more for each byte of the
-#: file.
+#: Largest number of cells in an .xlsx sheet from A1 to the last cell, plus one cell for each byte
+#: of the file.
 _CELLS = 2**25
 
 #: Columns of a sheet, and sentences or the names of sheets.
@@ -61,7 +61,7 @@ def read_sheet(file: File, options: Options) -> Rows:
 
 
 def _asked(file: File, **asked: Any) -> Answer:
-    """Answer from a process with limits; this is the current process if it has limits."""
+    """Answer from a process with limits; the current process is used if it has limits."""
     if apart.limited:
         return sheet_answer(file.data, file.name, **asked)
     with closing(Upload(file.name, len(file.data), lambda: file.data, 0)) as upload:
@@ -82,9 +82,9 @@ def sheet_answer(
             return [], names
         part = names[0] if part is None and len(names) == 1 else part
         if names and part not in book.sheet_names:
-            wrong = f'sheet = "{shown(part)}" is not there, and ' if part is not None else ""
+            wrong = f'sheet = "{shown(part)}" does not exist, and ' if part is not None else ""
             raise InputError(
-                f"{wrong}{shown(name)} has {counted(len(names), 'sheet')}: name the one to read, "
+                f"{wrong}{shown(name)} has {counted(len(names), 'sheet')}: name the sheet to read, "
                 f"{listed(names)} (--sheet on the command line)."
             )
         sheet = book.get_sheet_by_name(part) if part in book.sheet_names else None
@@ -156,7 +156,7 @@ def _columns(sheet: calamine.CalamineSheet, skip: int) -> Answer:
         tables = np.split(places, starts)
         kept = max(tables, key=lambda one: int(filled[one].sum()))
         left = [f"{skip + one[0] + 1} to {skip + one[-1] + 1}" for one in tables if one is not kept]
-        places, notes = kept, [f"Left out, outside the table: rows {listed(left)}."]
+        places, notes = kept, [f"Rows outside the table are left out: {listed(left)}."]
     if len(places) < len(filled):
         columns = [column.take(pa.array(places)) for column in columns]
     return [*columns, pa.chunked_array([places + skip + 1])], notes
@@ -164,7 +164,7 @@ def _columns(sheet: calamine.CalamineSheet, skip: int) -> Answer:
 
 def _texts(cells: Sequence[Any]) -> pa.Array:
     numbers = np.array([cell if type(cell) in _NUMBERS else np.nan for cell in cells], np.float64)
-    # Spreadsheet programs keep 15 digits. Larger numbers may be rounded, so they get an exponent.
+    # Spreadsheet programs keep 15 digits. Larger numbers may be rounded, so write an exponent.
     whole = (np.trunc(numbers) == numbers) & (np.abs(numbers) < 1e15)
     in_digits = pa.array(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.large_string())
     others = pa.array(numbers, from_pandas=True).cast(pa.large_string())

@@ -77,7 +77,7 @@ def _in_whole_degrees(columns: list[pa.ChunkedArray], names: Sequence[str]) -> I
                 columns[axis] = pa.chunked_array(values)
                 found.append(name)
     if found:
-        yield f"Converted from ten millionths of a degree: {listed(found)}."
+        yield f"Ten millionths of a degree are converted to degrees in {listed(found)}."
 
 
 def _is_empty(column: pa.ChunkedArray) -> bool:

@@ -1,7 +1,7 @@
 """Convert text to rows of fields: find its encoding, separator and first row.
 
 pyarrow parses regular blocks of lines. If quotation marks are not closed, or fields are quoted in
-another way, :func:`_line_by_line` reads the block. For regular blocks, both give the same rows.
+another way, :func:`_line_by_line` reads the block. Both parsers give equal rows for regular blocks.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from dpviz.data.reading.kinds import MISSING
 from dpviz.data.reading.unread import NAMED, NamedRows
 from dpviz.data.reading.watch import passed
 
-#: Field separators and their names. If several match equally well, the first is used. A space means
-#: a run of white space.
+#: Field separators and their names. If several separators match equally well, the first separator
+#: is used. A space means a run of white space.
 MARKS = {
     ",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", "\x1f": "double colon",
     "^": "caret", " ": "space",
@@ -92,7 +92,7 @@ def rows_of(data: bytes, form: Form, notes: tuple[str, ...] = ()) -> Rows:
     if opened := [line for one in found for line in one.opened]:
         where = ", ".join(map(str, opened[:3])) + (" and others" if len(opened) > 3 else "")
         lines = f"line{'s' * (len(opened) > 1)} {where}"
-        said += (f"A quotation mark is never closed in {lines}: read as a character.",)
+        said += (f"A quotation mark is never closed in {lines}, so it is read as text.",)
     return Rows(
         columns=pa.Table.from_batches([one.rows for one in found]).columns,
         names=form.names,
@@ -123,8 +123,8 @@ def decoded(data: bytes, name: str, encoding: str | None) -> tuple[bytes, tuple[
             data = data.decode(found, "replace").encode()
         except (LookupError, ValueError):
             raise InputError(
-                f'encoding = "{shown(found)}" does not fit {shown(name)}: name one such as utf-8, '
-                "cp1252 or utf-16."
+                f'encoding = "{shown(found)}" does not fit {shown(name)}: name an encoding '
+                "such as utf-8, cp1252 or utf-16."
             ) from None
         damaged = "Damaged characters are shown as \ufffd."
         said = damaged if found == "utf-8" else f"Read in the encoding {found}."
@@ -153,7 +153,7 @@ def encoding_of(data: bytes, name: str) -> str:
             line = data.count(b"\n", 0, data.find(b"\0")) + 1
             raise InputError(
                 f"{shown(name)} is not text, line {line} has a NUL byte: save the table as CSV in "
-                "UTF-8, or give the file its right ending."
+                "UTF-8, or give the file the right ending."
             )
         return "utf-16-le" if odd[1] > odd[0] else "utf-16-be"
     return "utf-8" if _is_utf8(data) else _guessed(data)
@@ -257,7 +257,6 @@ def _first_text(data: bytes) -> int:
 
 
 def _below(data: bytes, lines: int) -> int:
-    """Start of the text after this number of lines."""
     at = 0
     for _ in range(lines):
         at = data.find(b"\n", at) + 1 or len(data)
@@ -265,7 +264,6 @@ def _below(data: bytes, lines: int) -> int:
 
 
 def _unbroken(lines: list[str]) -> list[str]:
-    """Join lines that belong to one quoted field."""
     found: list[str] = []
     at = 0
     while at < len(lines):
@@ -300,7 +298,7 @@ def _in_apostrophes(lines: list[str]) -> bool:
 
 
 def _usual(widths: list[int]) -> int:
-    """The most frequent number of fields; more than 1 if at least a third of lines have several."""
+    """The most frequent number of fields; not 1 if a third of the lines have several fields."""
     several = [one for one in widths if one > 1]
     some = several if several and 3 * len(several) >= len(widths) else widths
     return Counter(some).most_common(1)[0][0]
@@ -311,12 +309,12 @@ def _mark(lines: list[str], name: str, quote: str) -> str:
     fits = {mark: _fit(lines, mark, quote) for mark in MARKS}
 
     def other(fine: Callable[[_Fit], bool]) -> str:
-        """The best mark for which ``fine`` is true; ``best`` if there is none."""
+        """The best mark for which ``fine`` is true; ``best`` if there is no such mark."""
         some = [mark for mark, fit in fits.items() if fine(fit)]
         return max(some, key=fits.__getitem__, default=best)
 
     def has_decimals(mark: str) -> bool:
-        """Whether at least half of the rows with a comma in a field have a decimal number there."""
+        """Whether at least half of the rows with a comma in a field have a decimal number in it."""
         rows = [[one for one in split(line, mark) if "," in one] for line in lines[1:100]]
         numbers = [any(_COMMA.search(one.strip()) for one in row) for row in rows if row]
         return 2 * sum(numbers) >= len(numbers) > 0
@@ -377,7 +375,7 @@ def may_be_number(field: str, mark: str) -> bool:
 
 
 def _first(lines: list[str], widths: list[int], width: int) -> int:
-    """Position of the first line that has the usual width, and whose next lines mostly have it."""
+    """Position of the first line of usual width after which most lines have this width, too."""
     for at, found in enumerate(widths):
         below = [one for one in widths[at : at + 12] if one][:8]
         if found == width and sum(one == width for one in below) * 10 >= 7 * len(below):
@@ -396,7 +394,7 @@ def _first(lines: list[str], widths: list[int], width: int) -> int:
 def _names_above(
     lines: list[str], widths: list[int], width: int, first: int, mark: str, quote: str
 ) -> tuple[list[str] | None, int]:
-    """Names in the line above the rows, which may have one field less; or None; and first line."""
+    """Names above the rows, which may be one fewer than the fields, or None; and first line."""
     if not first or not widths[first - 1]:
         return None, first
     line = lines[first - 1]
@@ -413,7 +411,7 @@ def _names_above(
     are_names = (
         width > 1 < len(names) == len({*names} - {""})
         and not any(may_be_number(one, mark) for one in names)
-        # If the first of these rows contains names, the line above it does not.
+        # If the first of these rows contains names, the line above this row does not contain names.
         and any(may_be_number(one, mark) for one in below[0])
     )
     whole = all(re.fullmatch(r"\s*-?\d*\s*", one) for row in below for one in row)
@@ -457,8 +455,8 @@ def parsed(
 ) -> Iterator[Batch]:
     """Parse blocks of whole lines in UTF-8; yield all columns, or the columns ``axes``.
 
-    ``floats`` maps columns to their decimal mark, which must be the same for all columns. If all
-    their cells in a block are numbers, they become floats. Other columns are text.
+    ``floats`` maps columns to their decimal mark, which must be the same for all columns. A column
+    becomes floats in each block in which all its cells are numbers. Others are text.
     """
     line, rest = form.line, b""
     axes = range(form.width) if axes is None else axes
@@ -567,7 +565,6 @@ def _batch(
 
 
 def _lines(block: bytes, first: int, gone: list[int]) -> NDArray[np.int64]:
-    """Line numbers of all non-empty lines, except those at positions ``gone``."""
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
     sizes = np.diff(ends, prepend=-1, append=len(block)) - 1
     return np.delete(np.flatnonzero(sizes > 0), gone) + first

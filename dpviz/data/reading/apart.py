@@ -54,14 +54,15 @@ IDLE, _LATER, _LAST = 5.0, 1.5, 1.0
 #: The arrays of an answer have at most ``_TIMES`` times the file's size plus ``_MORE`` bytes.
 _TIMES, _MORE = 4, 2**30
 
-#: Largest number of characters of an answer's line (it may name many columns), and of an error.
+#: Largest length of a line of an answer, which may name many columns, and of an error message.
 _LINE, _LONGEST = 2**24, 2_000
 
 #: Types of arrays in an answer, and number of bytes that are sent together.
 TYPES, _PIECE = ("<f8", "<i8", "<u8", "|b1", "|u1"), 2**24
 
 #: On Unix, the reader first lowers its priority, because moving a plot is more urgent. The terminal
-#: also sends Ctrl-C to the reader. The reader ignores it, because the program ends the reader.
+#: also sends Ctrl-C to the reader. The reader ignores this signal, because the program ends the
+#: reader.
 _START = (
     f"import os, signal, sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r}); "
     "signal.signal(signal.SIGINT, signal.SIG_IGN); hasattr(os, 'nice') and os.nice(5); "
@@ -81,7 +82,7 @@ limited = False
 
 
 class _Reader:
-    """One process. Only one thread at a time may call its methods."""
+    """One process. Only one thread at a time may call the methods of a reader."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -179,7 +180,7 @@ def _later(seconds: float, what: Callable[[], None]) -> Timer:
 
 
 def prepare() -> None:
-    """Start a waiting reader if there is none, and if the system has enough resources."""
+    """Start a reader that waits if no reader waits yet, and if the system has enough resources."""
     with _LOCK, suppress(OSError, IndexError):  # another thread may take the reader meanwhile
         if not _WAITING or not _WAITING[0].alive:
             dismiss()
@@ -294,7 +295,7 @@ class Upload:
             reader = _take()
         except OSError as error:
             raise InputError(
-                f"{shown(self.name)} is not read, since no further program can be started here now "
+                f"{shown(self.name)} can't be read, because no further program can be started now "
                 f"({reason(error)}): try again in a minute."
             ) from None
         data = self._data()
@@ -318,12 +319,12 @@ class Upload:
         _LOG.warning("the reader of an upload of %d bytes ended with status %d", self.size, status)
         if status in (-getattr(signal, "SIGXCPU", 0), -getattr(signal, "SIGKILL", 0)):
             return InputError(
-                f"{shown(self.name)} takes more than {SECONDS:g} s of a processor, or more memory "
-                "than is free, to read: give fewer rows or columns, or save it as Parquet."
+                f"{shown(self.name)} needs more than {SECONDS:g} s of CPU time, or more memory "
+                "than is free: give fewer rows or columns, or save it as Parquet."
             )
         return InputError(
-            f"{shown(self.name)} ({megabytes(self.size)}) stopped the program that reads it, at "
-            "its limit of memory or at a damaged place: give fewer rows, or save the file again."
+            f"{shown(self.name)} ({megabytes(self.size)}) stopped the program that reads it, "
+            "because it is damaged or needs much memory: give fewer rows, or save the file again."
         )
 
 

@@ -56,8 +56,8 @@ def read_npy(file: File) -> NDArray[np.generic]:
     start, size = stream.tell(), math.prod(shape) * dtype.itemsize
     if start + size > len(data):
         raise InputError(
-            f"{name} is cut off, its header announces shape {shown(shape)} but only "
-            f"{megabytes(len(data) - start)} of values are there: transfer or save it again."
+            f"{name} is cut off, because its header states shape {shown(shape)} but only "
+            f"{megabytes(len(data) - start)} of values follow: transfer or save it again."
         )
     if not size:
         return np.empty(shape, dtype)
@@ -147,7 +147,7 @@ def _is_column(values: NDArray[Any]) -> bool:
 
 
 def arrow_cells(values: Any) -> pa.Array:
-    """Cells (m,) of an array; numbers keep their type: rounding could make two of them equal."""
+    """Cells (m,) of an array; numbers keep their type, so that rounding can't make them equal."""
     kind = values.dtype.kind
     if kind == "O" or not isinstance(values, np.ndarray):
         return _of_pandas(pd.Series(values, dtype=values.dtype))  # text stays an object
@@ -170,7 +170,6 @@ def arrow_cells(values: Any) -> pa.Array:
 
 
 def _of_pandas(column: pd.Series) -> pa.Array:
-    """Cells (m,) of a pandas column; numbers keep their type."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes = column.cat.codes.to_numpy()
         categories = _of_pandas(pd.Series(column.cat.categories))
@@ -195,6 +194,5 @@ def _of_pandas(column: pd.Series) -> pa.Array:
 
 
 def _texts(column: pd.Series) -> pa.Array:
-    """Text (n,) of the cells; each cell is converted separately."""
     cells = zip(column, column.isna(), strict=True)
     return pa.array([None if gone else cell_text(cell) for cell, gone in cells], pa.large_string())

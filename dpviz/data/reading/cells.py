@@ -22,7 +22,7 @@ BLOCK_ROWS = 2**16
 #: Number of first cells that usually show whether a column contains text.
 _FIRST = 100
 
-#: Tables with more columns are refused, because reading would take minutes.
+#: Largest number of columns; reading a table with more columns would take minutes.
 MAX_COLUMNS = 10_000
 
 #: Pattern of a number for both Python and RE2 (inside pyarrow). A text can match in only one way;
@@ -33,8 +33,8 @@ NUMBER = r"^[+-]?((\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))$"
 COMMA_NUMBER = r"^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$"
 
 #: Number format of a column: decimal points in all cells; decimal commas in all cells (whole
-#: numbers have neither); a point or a comma in each cell; or a thousands separator in all cells,
-#: followed here by the decimal mark.
+#: numbers have no decimal mark); a point or a comma in each cell; or a thousands separator in all
+#: cells, after which this list names the decimal mark.
 Style: TypeAlias = Literal[
     "point", "comma", "either", "commas", "points", "spaces.", "spaces,", "quotes.", "quotes,"
 ]
@@ -139,7 +139,7 @@ class Cells:
         return "text"
 
     def _first_text(self, axis: int) -> str:
-        """The first text except NaN in the first cells of a column; '' if there is no such text."""
+        """The first text except NaN in the first cells of a column; '' if all are empty or NaN."""
         [cells] = next(self.blocks([axis]), [pa.nulls(0, pa.string())])
         texts = text_cells(cells[:_FIRST]).drop_null().to_pylist()
         return next((one for one in texts if one.lower() not in ("nan", "-nan")), "")
@@ -247,8 +247,8 @@ def as_numbers(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Read each cell independently of the other cells.
 
-    Returns values (n,), NaN if a cell is not a number, and a mask (n,) of the cells that are
-    neither a number nor missing.
+    Returns values (n,) with NaN for cells that are not numbers, and a mask (n,) of the cells that
+    are neither a number nor missing.
     """
     if pa.types.is_dictionary(cells.type):
         entries, places = used_entries(cells)
@@ -290,7 +290,7 @@ def _all_numbers(cells: pa.Array, style: Style) -> NDArray[np.float64] | None:
         values = np.asarray(pc.cast(cells, pa.float64()))
     except pa.ArrowInvalid:
         return None
-    # The parser also accepts "nan(1)", which is not a number, nor is "inf" with decimal commas.
+    # The parser also accepts "nan(1)", and "inf" with decimal commas; both are not numbers.
     odd = np.count_nonzero(np.isnan(values)) > cells.null_count
     return None if odd or (style == "comma" and np.isinf(values).any()) else values
 

@@ -1,7 +1,7 @@
 """Find points that would make a plot hard to read; for exploring only.
 
-There are two kinds: a few rows so far from the rest that the rest would shrink to a dot, and places
-on both sides of the 180th meridian, which the map shows at opposite ends.
+There are two kinds: a few rows so far from the other rows that a plot would show the other rows as
+a dot, and places on both sides of the 180th meridian, which the map shows at opposite ends.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _NAMED = 3
 #: Smallest number of rows for a decision, and number of rows that are sampled for it.
 _ROWS, _LOOKED_AT = 20, 100_000
 
-#: Most rows of a column are between these quantiles. A row is near if its distance from them is at
-#: most ``_NEAR`` times the distance between the quantiles.
+#: Most rows of a column are between these quantiles. A row is near if its distance from these
+#: quantiles is at most ``_NEAR`` times the distance between the quantiles.
 _QUANTILES, _NEAR = (0.05, 0.95), 5.0
 
 
 def box_without_far(points: Floats, columns: Sequence[str]) -> Domain | None:
-    """Rounded box around all points (n, d) except for a few far points; None if none is far.
+    """Rounded box around all points (n, d) except for a few far points; None if no point is far.
 
     The box leaves out: impossible longitudes and latitudes; points at 0, 0 without other points
     nearby; numbers such as -9999, if they are far from all other numbers; and at most 20 rows (at
@@ -93,8 +93,8 @@ def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
             kind = "latitude" if most == _DEGREES[1] else "longitude"
             said.append(
                 f'{counted(int(many.max()), "row")} hold {value} in "{shown(columns[axis])}", '
-                f"which is not a {kind}: if it means a missing value, say so (--missing={value} "
-                "on the command line)."
+                f"which is not a {kind}: if this means a missing value, say so "
+                f"(--missing={value} on the command line)."
             )
     return said
 
@@ -102,9 +102,9 @@ def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
 def over_180(points: Floats, columns: Sequence[str]) -> int | None:
     """Position of the longitude if points (n, d) form one region around 180 degrees; else None.
 
-    This is the case if there are longitudes above 90 and below -90, but no others, and if more than
-    half of the Earth between them is empty. Adding 360 to the longitudes in the west then joins the
-    two sides.
+    This is the case if some longitudes are above 90, all other longitudes are below -90, and more
+    than half of the Earth between these two groups is empty. Adding 360 to the longitudes in the
+    west then joins the two sides.
     """
     degrees = degrees_of(columns)
     if not degrees:
@@ -131,7 +131,7 @@ def turned(values: Floats) -> Floats:
 
 
 def turned_sentence(column: str) -> str:
-    """Return a sentence: places west of the 180th meridian are plotted with 360 degrees added."""
+    """Return the sentence that 360 is added to longitudes on one side of the 180th meridian."""
     return (
         f'Places lie on both sides of the 180th meridian: 360 is added to each "{shown(column)}" '
         "below 0, so that they are together. A release does not do this: add 360 in the file."
@@ -140,7 +140,7 @@ def turned_sentence(column: str) -> str:
 
 def degrees_of(columns: Sequence[str]) -> dict[int, float]:
     """Positions of longitude and latitude, with their largest values; empty for other columns."""
-    # Among thousands of columns, only a few names contain such words.
+    # Among thousands of columns, only a few names contain words for an axis.
     some = [axis for axis, name in enumerate(columns) if may_be_placed(name)]
     for lon, lat in permutations(some, 2):
         if placed((columns[lon], columns[lat])) == "lonlat":
@@ -173,7 +173,7 @@ def _without_nines(values: Floats, keep: Mask) -> Mask:
 
 
 def _without_zeros(places: Floats, keep: Mask) -> Mask:
-    """Remove points at 0, 0 from a mask (n,) if no other point is near: they mean no place."""
+    """Remove points at 0, 0, which do not mean a place, from a mask (n,) if no point is near."""
     others: Mask = keep & (places != 0).any(axis=1)
     if places.size and others.any() and _are_few(keep & ~others):
         for column in places.T:

@@ -19,7 +19,7 @@ from typing import Any
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.formats import FORMATS, RELEASED, Format
 
-#: Larger files are refused, because all bytes are kept in memory.
+#: Largest size of a file, which is limited because all bytes are kept in memory.
 MAX_BYTES = 2 * 2**30
 
 #: Memory limit for reading a file: a multiple of its size plus a constant. A part of the constant
@@ -91,7 +91,7 @@ def load(
 
     For a release, the first bytes may decide the format, because the header line is public. If the
     file has no header line (``headerless``), only its name decides the format and whether it is
-    packed. Files with an unknown ending are text.
+    packed. Files with an unknown ending are read as text.
     """
     own_name, data = _stored_bytes(source, limit)
     memory = _TIMES * len(data) + _MORE
@@ -210,8 +210,8 @@ def refusing(said: str | Callable[[Exception], str], *kinds: type[Exception]) ->
 def out_of_reach(path: str, error: BaseException) -> str:
     """Return the error message for a file that can't be read from a disk or a store."""
     return (
-        f"{shown(path, 120)} can't be read: {reason(error)}; all machines that read need it at the "
-        "same path."
+        f"{shown(path, 120)} can't be read: {reason(error)}; all machines that read this file need "
+        "it at the same path."
     )
 
 

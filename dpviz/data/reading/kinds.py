@@ -14,7 +14,7 @@ MISSING = (
     "n/a", "nan", "none", "null",
 )  # fmt: skip
 
-#: Sums and squares of larger numbers might overflow.
+#: Largest absolute number; sums and squares of larger numbers might overflow.
 LARGEST = 1e300
 
 

@@ -14,13 +14,13 @@ from dpviz.data.reading.table import Table
 
 Floats = NDArray[np.float64]
 
-#: Words in the names of columns that number or identify the rows, and do not measure anything.
+#: Words in the names of columns that count or identify the rows, and do not measure anything.
 NUMBERING = frozenset((
     "id", "ids", "uuid", "guid", "index", "idx", "key", "row", "unnamed", "unit", "no", "nr",
     "number", "code", "zip", "plz", "postcode", "phone", "fid", "objectid", "gid", "vendor",
 ))  # fmt: skip
 
-#: Words for parts of a date. Columns with such names are also proposed last.
+#: Words for parts of a date. Columns with these words in their names are also proposed last.
 CALENDAR = frozenset((
     "year", "yyyy", "yy", "month", "mm", "day", "dd", "hour", "hh", "hr", "minute", "mn", "jahr",
     "monat", "tag", "stunde", "date", "time", "timestamp",
@@ -29,8 +29,8 @@ CALENDAR = frozenset((
 #: Columns with at least this number of different values per row are equally continuous.
 _ENOUGH = 0.1
 
-#: Words of NUMBERING that may also mean a measurement or an axis of a grid. The values of such a
-#: column repeat.
+#: Words of NUMBERING that may also mean a measurement or an axis of a grid. The values of a
+#: measurement or an axis repeat.
 _OF_GRIDS = frozenset(("index", "idx", "row", "number", "no", "nr", "unit", "code"))
 
 #: Number of first rows that decide how continuous a column is.
@@ -45,13 +45,14 @@ def first_columns(
 ) -> tuple[str, str]:
     """Return the columns for the horizontal and the vertical axis.
 
-    They are chosen from the columns ``numeric``: two or more, which may be only nearly numeric.
-    Columns in ``but`` are used only if fewer than two other columns vary. The first choice is a
-    pair whose names mean a position (``lon`` and ``lat``, ``pickup_x`` and ``pickup_y``). Otherwise
-    the two most continuous columns are chosen, in the order of the table. A column is more
-    continuous if it has fractions, and then if it has more different values, up to a tenth of the
-    number of rows. Columns that number the rows are the last choice. Constant columns, and columns
-    in which some cells are not numbers, are used only if fewer than two other columns remain.
+    Both columns are chosen from ``numeric``: at least two columns, in which a few cells may not be
+    numbers. Columns in ``but`` are used only if fewer than two other columns vary. The first choice
+    is a pair whose names mean a position (``lon`` and ``lat``, ``pickup_x`` and ``pickup_y``).
+    Otherwise the two most continuous columns are chosen, in the order of the table. Columns with
+    fractions are more continuous than columns without fractions. For equal columns, the number of
+    different values decides, up to a tenth of the number of rows. Columns of row numbers are the
+    last choice. Constant columns, and columns in which some cells are not numbers, are used only if
+    fewer than two other columns remain.
     """
     numeric = list(numeric)
     seen: dict[str, Floats] = {}
@@ -85,12 +86,11 @@ def _first_rows(table: Table, numeric: Sequence[str]) -> dict[str, Floats]:
 
 
 def _continuity(column: Floats, words: Sequence[str]) -> tuple[bool, bool, bool, float]:
-    """Rank of a column; a larger rank means that it is more continuous."""
     different = np.unique(column)
     fractions = bool((column % 1 != 0).any())
     in_a_row = different.size == column.size and bool((np.diff(different) == 1).all())
     named = bool((NUMBERING | CALENDAR) & {*words})
-    # If columns have many different values, only rounding decides which column has more.
+    # If columns have many different values, only rounding decides which column has more values.
     levels = min(different.size, column.size * _ENOUGH)
     return not named, fractions or not in_a_row, fractions, levels
 
@@ -98,11 +98,11 @@ def _continuity(column: Floats, words: Sequence[str]) -> tuple[bool, bool, bool,
 def proposed(
     table: Table, numeric: Sequence[str], nearly: Sequence[str] = (), but: Collection[str] = ()
 ) -> tuple[str, str]:
-    """Return the two columns to show if the user has named none; see :func:`first_columns`.
+    """Return the two columns to show if the user has named no column; see :func:`first_columns`.
 
-    They are chosen from ``numeric`` and ``nearly``, but not from ``but``, the columns of persons
-    and classes. Raises InputError, which lists all columns, if fewer than two suitable columns
-    remain.
+    Both columns are chosen from ``numeric`` and ``nearly``, but not from ``but``, the columns of
+    persons and classes. Raises InputError, which lists all columns, if fewer than two suitable
+    columns remain.
     """
     choice = [one for one in table.columns if one in (*numeric, *nearly) and one not in but]
     if len(choice) < 2:
@@ -128,9 +128,9 @@ def no_two(table: Table, numbering: Collection[str]) -> InputError:
 
 
 def numbers_rows(table: Table, name: str) -> bool:
-    """Return whether a column only numbers or identifies the rows, and does not measure anything.
+    """Return whether a column only counts or identifies the rows, and does not measure anything.
 
-    This is the case if its name says so, or if its first values are 0, 1, 2 ... or 1, 2, 3 ...
+    Then the name contains a word such as "id", or the first values are 0, 1, 2 ... or 1, 2, 3 ...
     """
     words = words_of(name)
     named = NUMBERING & {*words}

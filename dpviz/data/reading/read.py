@@ -1,7 +1,7 @@
 """Read tables and grids of counts from files, uploads and objects in memory.
 
-Whatever the bytes are, the only possible error is :class:`~dpviz.base.errors.InputError`. Its
-message names the place in the file and a remedy. Pickled content is never loaded.
+Whatever the bytes are, the only possible error is :class:`~dpviz.base.errors.InputError`. The
+message of the error names the place in the file and a remedy. Pickled content is never loaded.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ def read_table(
         of a name is unknown, the content decides. Points of GeoJSON and other geographic formats
         become two columns: ``lon`` and ``lat``, or ``x`` and ``y`` if they are not degrees.
     name
-        Name of the data, by default the file name. Its ending also determines the format of bytes.
+        Name of the data, by default the file name. The ending of the name also determines the
+        format of bytes.
     header
-        Whether the first row contains column names. By default, it does if its fields differ from
-        the fields below. For a release, a string is the header line of a file that has no header
-        line.
+        Whether the first row contains column names. By default, a comparison with the rows below
+        decides this. For a release, a string is the header line of a file that has no header line.
     max_bytes
         Largest size of a file, before and after unpacking (:data:`MAX_BYTES`). Reading takes at
         most four times the size of the file plus 1 GB of memory.
@@ -140,8 +140,8 @@ def read_counts(
         rows of a table are the first axis of the grid, its columns are the second axis. A table
         with one column has only the first axis.
     domain
-        Box that the grid covers; by default ``(0, side)`` on each axis. For a release, it also
-        determines the number of axes of a text file, which is two by default.
+        Box that the grid covers; by default ``(0, side)`` on each axis. For a release, the domain
+        also determines the number of axes of a text file, which is two by default.
     any_total
         For a release, which must not reveal one record: all counts may be 0, and large counts are
         clipped to 2**53 / (number of cells), so that their total remains exact. Each cell is read
@@ -150,7 +150,7 @@ def read_counts(
     Returns
     -------
     Dataset
-        With ``counts`` as int64.
+        A data set with ``counts`` as int64.
 
     Raises
     ------
@@ -190,7 +190,8 @@ def parts(
 ) -> tuple[str, ...]:
     """Names of sheets, layers, arrays or archive members to choose from; () for other sources.
 
-    The parameters are those of :func:`read_table`. Raises InputError if the file can't be read.
+    The parameters are the same as for :func:`read_table`. Raises InputError if the file can't be
+    read.
     """
     source = _local(source)
     if isinstance(source, _IN_MEMORY):

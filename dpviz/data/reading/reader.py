@@ -1,9 +1,9 @@
 """The process that reads one upload, and that may crash without damage.
 
-:mod:`dpviz.data.reading.apart` starts it. It receives the file once and then answers questions
-until its input ends. It can't write files, its memory limit depends on the size of the file, and
-each answer has a limit of CPU time. An answer is one line of JSON and the bytes of arrays; it is
-never unpickled.
+:mod:`dpviz.data.reading.apart` starts it. The process receives the file once and then answers
+questions until its input ends. The process can't write files, its memory limit depends on the size
+of the file, and each answer has a limit of CPU time. An answer is one line of JSON and the bytes of
+arrays; it is never unpickled.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from dpviz.data.reading.watch import watching
 #: Seconds between two progress reports.
 _REPORT = 0.1
 
-#: Memory limit. It is larger than the limit in the readers: four times the file size plus 1 GB.
+#: Memory limit. The readers have a lower limit: four times the file size plus 1 GB.
 _TIMES, _MORE = 5, 3 * 2**29
 
 

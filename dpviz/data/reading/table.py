@@ -45,7 +45,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 #: rows that are left out are named; if they are many, this is an error.
 Unreadable: TypeAlias = Literal["refuse", "leave out", "missing"]
 
-#: Largest number of known classes. If there are more, they are identifiers or measurements.
+#: Largest number of known classes. If there are more classes, they are identifiers or measurements.
 MOST_CLASSES = 1000
 
 #: Class of the records without a value in the class column.
@@ -65,8 +65,7 @@ _STRING = 64
 class Table:
     """Named columns of numbers or text. A column is decoded when it is chosen.
 
-    The attributes name, notes, doubtful and origins become those of the
-    :class:`~dpviz.data.dataset.Dataset`.
+    The :class:`~dpviz.data.dataset.Dataset` gets the attributes name, notes, doubtful and origins.
     """
 
     name: str
@@ -131,8 +130,8 @@ class Table:
         domain
             Declared bounds of the chosen columns, in their order.
         classes
-            Column of known classes. Rows without a value form an additional class and stay, because
-            no private run may depend on this column.
+            Column of known classes. Rows without a value form an additional class and are kept,
+            because no private run may depend on this column.
         least
             Smallest number of columns; a plot of points needs two.
         unreadable
@@ -154,8 +153,9 @@ class Table:
         InputError
             If a column is unknown, fewer than ``least`` columns remain, ``classes`` is a chosen
             column or has more than ``MOST_CLASSES`` classes, the domain has another dimension, or
-            the points don't fit into memory. If unreadable cells do not count as missing: also if a
-            cell is unreadable or no row remains; :class:`UnreadableError` if such rows are few.
+            the points don't fit into memory. It is also raised if a cell is unreadable or no row
+            remains, unless unreadable cells count as missing; for only a few rows, it is an
+            :class:`UnreadableError`.
         """
         refuse, released = unreadable == "refuse", unreadable == "missing"
         owner, known = (
@@ -201,8 +201,8 @@ class Table:
                 )
             if dropped and not released:
                 notes += [
-                    f'{_rows(many, "holds", "hold")} "{shown(mark)}" there, which is read as no '
-                    "value."
+                    f'{_rows(many, "holds", "hold")} "{shown(mark)}" in these columns, which is '
+                    "read as no value."
                     for mark, many in sorted(self.cells.marks(axes).items())
                 ]
             across = None if released or not turn else over_180(points, names)
@@ -306,7 +306,7 @@ class Table:
         return points, keep, found.named | self.ragged
 
     def _refusal(self, axes: list[int], rows: NamedRows, fine: int) -> InputError:
-        """Error for a cell that is not a number; it contains all such rows if they are few."""
+        """Error for cells that are not numbers; if their rows are few, the error contains them."""
         mixed = [axis for axis in axes if self._is_mixed(axis)]
         worse = [axis for axis in mixed if self.columns[axis] not in self.nearly_numeric]
         few = not worse and 0 < rows.rows <= FEW * fine
@@ -314,7 +314,7 @@ class Table:
             error = self._no_number((worse or mixed)[0])
         elif self.ragged.rows:
             row, _, cell = self.ragged.first[0]
-            error = InputError(f"row {row} has {cell}: correct it.")
+            error = InputError(f"row {row} has {cell}: correct the row.")
         else:
             row, column, cell = rows.first[0]
             error = InputError(
@@ -334,10 +334,10 @@ class Table:
             )
 
     def _no_number(self, axis: int, way_out: str = "") -> InputError:
-        """Error for the first cell of a column that is text, or that may mean two numbers."""
+        """Error for the first cell that is text, or may mean two numbers, in a column."""
         unclear = self.cells.kind(axis) == "unclear"
-        # Search in the style of most cells. All cells may be numbers in this style; then search
-        # with decimal points.
+        # Search in the style of most cells. If all cells are numbers in this style, search with
+        # decimal points.
         mark = self._mark(axis) or "point"
         found = self._first(axis, "unclear" if unclear else mark) or self._first(axis, "point")
         row, cell = found or (0, "text")
@@ -351,16 +351,15 @@ class Table:
             )
         if not as_numbers(pa.array([cell]), "comma")[1].any():
             way_out = (
-                "write a decimal point throughout the column, or decimal commas "
-                "throughout with semicolons between the fields"
+                "write decimal points in the whole column, or decimal commas in the whole "
+                "column and semicolons between the fields"
             )
         elif looks_grouped(cell):
-            way_out = "write all numbers of the column alike, best without thousands separators"
+            way_out = "write all numbers of the column in one style without thousands separators"
         way_out = way_out or "correct the cell or choose another column"
         return InputError(f'{holds}"{shown(cell)}" where a number is expected: {way_out}.')
 
     def _mark(self, axis: int) -> Style | None:
-        """The decimal mark with which nearly all of the first cells of a column are numbers."""
         marks: tuple[Style, ...] = ("point", "comma")
         return next((mark for mark in marks if self._mostly(axis, mark)), None)
 
@@ -405,19 +404,18 @@ class Table:
     ) -> Iterator[str]:
         if dropped:
             owner = "" if unit is None else f', or there is nothing in "{shown(unit)}"'
-            ragged = ", or the row has more or fewer fields than the first"
+            ragged = ", or the row has more or fewer fields than the first row"
             yield (
                 f"{_rows(dropped, 'was', 'were')} left out: a value in {listed(names)} is missing, "
-                f"infinite or no number{owner}{ragged if self.ragged.rows else ''}."
+                f"infinite or not a number{owner}{ragged if self.ragged.rows else ''}."
             )
         if rounded:
             yield f'{_rows(rounded, "has", "have")} no person in "{shown(unit)}": {ROUNDED}.'
 
     def _units(self, owner: int, ndim: int) -> tuple[NDArray[np.generic], Mask, int]:
-        """Identifiers (n,) of persons, mask of known persons, and number of rounded identifiers."""
         # Each identifier depends only on its own cell. If the whole column determined its type
         # (numbers, dates or text), one person's unusual identifier would change other identities: 1
-        # could become 1.0, a date its midnight, and a blank a person.
+        # could become 1.0, a date could become a time, and a blank could become a person.
         units: NDArray[np.generic] = np.empty(0, dtype=object)
         known = np.zeros(self.rows, dtype=bool)
         start = many = 0
@@ -477,8 +475,8 @@ class Table:
         if self.memory is not None and self._needed(ndim, others, capped=capped) > self.memory:
             columns = "a column" if ndim == 1 else f"{ndim:,} columns"
             raise InputError(
-                f"{shown(self.name)} has more rows than {columns} may have within "
-                "the memory for a file of its size: give "
+                f"{shown(self.name)} has too many rows, because {columns} would need "
+                "more memory than a file of its size may use: give "
                 f"fewer rows{', or choose fewer columns' if ndim > 1 else ''}."
             )
 
@@ -557,7 +555,7 @@ class _Found:
 
 
 def named_rows(cells: Cells, many: int, first: Sequence[tuple[int, str, str]]) -> NamedRows:
-    """Describe ``many`` rows; ``first`` has position, column and cell of the first of them."""
+    """Describe ``many`` rows; ``first`` has position, column and cell of the first rows."""
     rows = cells.row_numbers([position for position, _, _ in first])
     named = ((row, name, cell) for row, (_, name, cell) in zip(rows, first, strict=True))
     return NamedRows(rows=many, first=tuple(named))
@@ -612,7 +610,7 @@ def _unclassed(classes: Classes | None) -> list[str]:
     if classes is None or classes.names[-1:] != (NO_CLASS,):
         return []
     rows = int((classes.codes == len(classes.names) - 1).sum())
-    said = f'nothing in "{shown(classes.column)}" and count as a class of their own.'
+    said = f'no value in "{shown(classes.column)}": such rows form a separate class.'
     return [f"{_rows(rows, 'has', 'have')} {said}"] if rows else []
 
 
@@ -642,7 +640,7 @@ def named_table(
             else f"{shown(name)} has no column: give a table with one row of numbers per record."
         )
     if others:
-        notes = (*notes, f"Left out, because they hold neither numbers nor text: {others}.")
+        notes = (*notes, f"Columns without numbers and text are left out: {others}.")
     table = Table(
         name=name,
         columns=tuple(unique[axis] for axis in flat),

@@ -11,7 +11,8 @@ from dpviz.base.numbers import counted
 #: Number of rows that are shown. Of further rows, only the number is shown.
 NAMED = 10
 
-#: Largest ratio of unreadable rows to readable rows. More unreadable rows are not typing errors.
+#: Largest ratio of unreadable rows to readable rows. If there are more unreadable rows, they are
+#: not typing errors.
 FEW = 0.25
 
 

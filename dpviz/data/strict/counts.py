@@ -26,14 +26,15 @@ _APART = re.compile(
 #: A number without thousands separators; its decimal mark is a point or a comma.
 _NUMBER = re.compile(r"\+?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
-#: Possible cell separators; the first that occurs is used. Possible thousands separators come last.
+#: Possible cell separators; the first separator that occurs is used. Possible thousands separators
+#: come last.
 _SEPARATORS = ("\t", ";", "|", ",", " ")
 
 
 def count_of(text: str) -> float:
     """Count in a cell of text: 1.000 is a thousand. Returns 0 if the cell is not a count.
 
-    Counts are whole numbers, so three digits after a separator belong to thousands.
+    Counts are whole numbers, so a separator before three digits is a thousands separator.
     """
     text = text.strip()
     if text.isascii() and text.isdigit() and len(text) < 16:
@@ -81,7 +82,6 @@ def cells_of_text(file: File, axes: int) -> NDArray[np.float64]:
 
 
 def _width(line: str, name: str) -> tuple[int, str]:
-    """Number of cells in the first line, and their separator."""
     plain = re.sub('"[^"]*"', "0", line)
     mark = next((mark for mark in _SEPARATORS if mark in plain), "")
     fields = _fields(line, mark)

@@ -29,7 +29,7 @@ MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 #: Approximate number of bytes per block of lines.
 _BLOCK = 2**22
 
-#: Lines with more bytes are not rows, because their fields would need too much memory.
+#: Largest number of bytes of a row; the fields of a longer line would need too much memory.
 _LONGEST = 2**20
 
 #: Lines with at least this number of bytes are checked before they are split.
@@ -49,7 +49,7 @@ def read_lines(file: File, header: bool | str | None) -> Table:
     """
     if header is False:
         raise InputError(
-            f"{shown(file.name)} is to be read without a line of names, but a record must not "
+            f"{shown(file.name)} can't be read without a line of names, because a record must not "
             "reveal how many columns there are, or their separator: put a line of names first, or "
             'give it as the header, for example "x,y".'
         )
@@ -85,7 +85,6 @@ def read_lines(file: File, header: bool | str | None) -> Table:
 
 
 def _first_line(data: bytes, name: str) -> tuple[str, int]:
-    """First line that is not blank, and the position of the next line."""
     written = re.search(rb"\S[^\n]*", data)
     if not written:
         raise InputError(f"{shown(name)} is empty: give a line of names and one row per record.")
@@ -94,7 +93,7 @@ def _first_line(data: bytes, name: str) -> tuple[str, int]:
     if b"\0" not in line and not line.startswith(ZIP):
         with suppress(UnicodeDecodeError):
             return line.decode(), end + 1
-    way_out = "save the table as CSV in UTF-8, or give the file its right ending (.parquet, .npy)"
+    way_out = "save the table as CSV in UTF-8, or give the file the right ending (.parquet, .npy)"
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         way_out = "it is UTF-16: save it as CSV in UTF-8"
     way_out += f" (dpviz convert {shown(name)} FILE.csv)."
@@ -148,11 +147,11 @@ def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
 
 
 def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa.Array], int]:
-    """Columns of lines with ``width`` fields, plus up to ``more`` empty ones; count of others."""
+    """Columns of lines with ``width`` fields (``more`` empty ones may follow); count of others."""
     lines = _only(lines, pc.not_equal(lines, ""))
     ragged = 0
     if (pc.max(pc.binary_length(lines)).as_py() or 0) > _LONG:
-        # Do not split lines whose number of separators is not that of a row: fields need much
+        # Do not split lines with more or fewer separators than a row, because fields need much
         # memory.
         separators = pc.count_substring(lines, mark)
         may_be_row = pc.and_(
@@ -173,7 +172,6 @@ def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa
 
 
 def _only(cells: pa.Array, chosen: pa.Array) -> pa.Array:
-    """The chosen cells; nothing is copied if all cells are chosen."""
     return cells if chosen.true_count == len(chosen) else cells.filter(chosen)
 
 

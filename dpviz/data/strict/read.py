@@ -39,11 +39,10 @@ def read_cells(file: File, options: Options, axes: int) -> NDArray[np.generic] |
 
 
 def _check(file: File, options: Options) -> None:
-    """Raise InputError for other file formats, and for the options of these formats."""
     if file.format not in RELEASED:
         raise InputError(
             f"{shown(file.name)} is read only for exploring: a release reads CSV, Parquet and "
-            f".npy, so save it as one of them first (dpviz convert {shown(file.name)} FILE.csv)."
+            f".npy, so save it in such a format first (dpviz convert {shown(file.name)} FILE.csv)."
         )
     for name in ("skip", "encoding", "missing", "part"):
         if getattr(options, name) not in (None, ()):

@@ -26,7 +26,7 @@ SAID = {
     "comments.csv": "2 lines above", "comments_nocomma.csv": "1 line above",
     "cp1252_data.csv": "cp1252", "dms.csv": "Degrees, minutes", "double_colon.txt": "double colons",
     "erddap.csv": "line of units", "footer_total.csv": '"Total"',
-    "g_poly_mixed.geojson": "Not a point", "geo.parquet": '"geometry"',
+    "g_poly_mixed.geojson": "not a point", "geo.parquet": '"geometry"',
     "german_money.csv": "thousands", "header_ws.txt": "spaces",
     "list.parquet": "holds lists", "metres_named_lonlat.geojson": "too large for degrees",
     "na_dash.csv": '6 rows hold "-"', "na_dash_wide.csv": '6 rows hold "-"',

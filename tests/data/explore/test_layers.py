@@ -159,7 +159,7 @@ def test_shapes_that_are_no_points(tmp_path):
     assert rows.numbers().tolist() == [1, 3, 4, 4]
     assert np.isnan(places(rows)[1]).all()
     assert places(rows)[2:] == [(5, 6), (7, 8)]
-    assert "Not a point, so left out: 1 feature." in rows.notes
+    assert "Each feature that is not a point is left out: 1 feature." in rows.notes
     AREAS.to_file(tmp_path / "b.fgb", driver="FlatGeobuf")
     assert "Polygon" in said((tmp_path / "b.fgb").read_bytes())
 

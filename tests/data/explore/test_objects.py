@@ -197,7 +197,9 @@ def test_features_that_are_no_points_are_left_out_and_counted():
     rows = read(collection(FEATURE, feature(AREA), FEATURE))
     assert rows.rows == 2
     assert rows.numbers().tolist() == [1, 3]
-    assert rows.notes == ("Not a point, so left out: 1 feature, the first is feature 2.",)
+    (note,) = rows.notes
+    assert note.startswith("Each feature that is not a point is left out: 1 feature")
+    assert note.endswith("the first is feature 2.")
     assert "Polygon" in said(collection(feature(AREA), feature(AREA)))
 
 
@@ -318,7 +320,7 @@ def test_rows_of_another_length_are_named():
 def test_the_other_of_two_tables_of_one_size_is_named():
     both = {"one": RECORDS, "other": RECORDS[::-1], "few": RECORDS[:2]}
     rows = read(json.dumps(both))
-    assert rows.notes == ('The table "other" is read; others of its size are left out: "one".',)
+    assert rows.notes == ('The table "other" is read; tables of equal size are left out: "one".',)
     assert values(rows)["id"] == [3, 2, 1]
     assert not read(json.dumps({"one": RECORDS, "few": RECORDS[:2]})).notes
 

@@ -163,7 +163,7 @@ def test_titles_empty_rows_and_other_tables_are_left_out() -> None:
     found = read(by_openpyxl(rows, left=2))
     assert (found.names, cells_of(found)[2]) == (["x", "y"], ["2.5", "2"])
     assert found.numbers().tolist() == [4, 5, 7, 8, 9]
-    assert found.notes == ('Left out, outside the table: rows "1 to 1", "11 to 11".',)
+    assert found.notes == ('Rows outside the table are left out: "1 to 1", "11 to 11".',)
     found = read(by_openpyxl([["x", "y"], *body, [], ["p", "q"], [1, 2]]))
     assert found.rows == 5
     assert '"8 to 9"' in found.notes[0]
@@ -202,7 +202,7 @@ def test_the_sheet_is_named_where_several_hold_cells() -> None:
     one = sheet([["x"], [1]])
     data = workbook({"a": one, "b & c": one, "none": sheet([]), "d": one}, hidden=["d"])
     assert sheet_names(File("t", "sheet", data, None)) == ("a", "b & c")
-    assert '2 sheets: name the one to read, "a", "b & c"' in said(data)
+    assert '2 sheets: name the sheet to read, "a", "b & c"' in said(data)
     assert 'sheet = "e"' in said(data, part="e")
     assert read(data, part="d").rows == 1
     assert "no sheet with data" in said(workbook({"a": sheet([])}))

@@ -94,7 +94,7 @@ def test_a_digest_stands_for_a_long_identifier():
 
 def test_what_is_said_of_packed_text_has_no_number_that_a_record_changes(monkeypatch):
     monkeypatch.setattr("dpviz.data.reading.files._MORE", 2**27 + 5_000)
-    for rows, what in ((2_000, "more rows than a column"), (2**26, "a file of its size may have")):
+    for rows, what in ((2_000, "a column would need more"), (2**26, "a file of its size may have")):
         packed = (
             gzip.compress(b"x\n" + b"1\n" * rows + one, 1, mtime=0) for one in (b"1", b"%" * 99)
         )

@@ -272,7 +272,7 @@ def test_missing_values_are_dropped_counted_and_said():
     assert dataset.points.tolist() == [[1, 2], [9, 10]]
     assert dataset.dropped == 6
     assert dataset.notes == (
-        '6 rows were left out: a value in "x", "y" is missing, infinite or no number.',
+        '6 rows were left out: a value in "x", "y" is missing, infinite or not a number.',
     )
     one = read_table(pd.DataFrame({"x": [1, None], "y": [1, 2], "z": [None, 1.0]}))
     assert one.select(["x", "y"]).notes[0].startswith("1 row was left out")
@@ -657,7 +657,7 @@ def test_what_does_not_fit_into_the_memory_is_refused(monkeypatch):
     monkeypatch.setattr("dpviz.data.reading.files._MORE", 2**27 + 2**24)
     data = gzip.compress(b"1,2\n" * 10**6, mtime=0)
     outcome = taken(data, lambda table: table.select())
-    assert "has more rows than 2 columns may have within" in outcome
+    assert "has too many rows, because 2 columns would need" in outcome
     assert outcome.endswith("give fewer rows, or choose fewer columns.")
     assert taken(data, lambda table: table.select([2]).n) == 10**6
     outcome = taken(gzip.compress(b"1,2\n" * 4 * 10**7, 1, mtime=0), lambda table: table.select())
@@ -698,7 +698,7 @@ def test_parquet_rows_that_would_fill_the_memory():
     n = 10**8
     data = parquet([repeated(b"c%d" % number, n) for number in range(6)], n)
     outcome = taken(data, lambda table: table.select())
-    assert "has more rows than 6 columns may have within the memory" in outcome
+    assert "has too many rows, because 6 columns would need more memory" in outcome
     assert outcome.endswith("give fewer rows, or choose fewer columns.")
     assert taken(data, lambda table: table.select(["c3"]).points.shape) == (n, 1)
 
@@ -723,7 +723,7 @@ def test_parquet_decodes_chosen_columns_alone():
         (deep(10**5), "not a whole Parquet file"),
         (
             parquet([repeated(b"x", 9)], 10**15),
-            "more rows than a column may have within the memory",
+            "too many rows, because a column would need more memory",
         ),
         (
             parquet(
@@ -770,7 +770,7 @@ def test_parquet_that_lies_or_is_too_large(data, said):
 def test_more_rows_than_any_column_may_have_are_refused_at_once():
     data = parquet([repeated(b"x", 9)], 10**15)
     with limits(len(data), most=2**24):
-        sentence(lambda: read_table(data), "more rows than a column", "give fewer rows.")
+        sentence(lambda: read_table(data), "too many rows, because a column", "give fewer rows.")
 
 
 @pytest.mark.exhaustive
@@ -848,12 +848,12 @@ def of_shape(shape, descr=b"'<f8'"):
         (b"2", "damaged .npy header"),
         (b"'22'", "damaged .npy header"),
         (b"(" * 5000 + b"2", "damaged .npy header"),
-        (b"(%d, 2)" % 2**58, "is cut off, its header announces shape (288230376151711744, 2) but"),
+        (b"(%d, 2)" % 2**58, "because its header states shape (288230376151711744, 2) but"),
         (b"(0, %d)" % 2**62, "has shape (0, 4611686018427387904)"),
         (b"(%d, 2)" % 2**64, "without a usable shape"),
         (b"(" + b"9" * 4000 + b", 2)", "without a usable shape"),
         (b"(0x" + b"f" * 6000 + b", 2)", "without a usable shape"),
-        (b"(2, 3)", "is cut off, its header announces shape (2, 3) but only 32 bytes"),
+        (b"(2, 3)", "is cut off, because its header states shape (2, 3) but only 32 bytes"),
         (b"(" + b"1, " * 70 + b")", "has shape"),
         (b"(0, 0)", "has shape (0, 0)"),
     ],
@@ -923,7 +923,7 @@ def test_structured_array():
         assert table.columns == ("x", "naïve", "t", "s")
         assert table.numeric_columns == ("x", "naïve", "t")
         assert table.select(["x", "naïve"], unit="s").units.tolist() == ["ab"] * 3
-        assert table.notes == ('Left out, because they hold neither numbers nor text: "v", "c".',)
+        assert table.notes == ('Columns without numbers and text are left out: "v", "c".',)
         assert table.select(["x", "naïve"]).points[:, 0].tolist() == [1, 2, 3]
     refused(array[["v"]], "no column of numbers")
     # A damaged file may contain code points that are not characters.

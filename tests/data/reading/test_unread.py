@@ -137,7 +137,7 @@ def test_a_row_of_another_number_of_fields_is_one_of_them() -> None:
     assert (left.n, left.dropped) == (released.n, released.dropped) == (ROWS - 3, 3)
     assert np.array_equal(left.points, released.points)
     assert left.notes == released.notes
-    assert left.notes[0].endswith("no number, or the row has more or fewer fields than the first.")
+    assert left.notes[0].endswith("number, or the row has more or fewer fields than the first row.")
     # If many rows are unreadable, they are not mistakes.
     many = read_table(b"a,b,c\n1,2,3\n1,2\n1,2,3\n", unreadable="leave out")
     with pytest.raises(InputError, match="row 3 has 2 fields where most have 3") as caught:
@@ -244,7 +244,7 @@ def test_a_folder_leaves_out_the_same_rows(tmp_path) -> None:
     data = as_csv(table_of(r4712lat="n.v.", r9lon="?", r12lat=""))
     (tmp_path / "a.csv").write_bytes(data)
     (tmp_path / "b.csv").write_bytes(as_csv(table_of(50), ";"))
-    with pytest.raises(InputError, match=r"leave out rows without one \(--leave-out\)"):
+    with pytest.raises(InputError, match=r"leave out rows without a number \(--leave-out\)"):
         stored(tmp_path, ["lon", "lat"])
     data += b"1,2\n\n1,2,3,4\n"
     (tmp_path / "a.csv").write_bytes(data)
