@@ -394,6 +394,22 @@ def cluster(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Leaves:
+    """Boxes of a synopsis in coordinates from 0 to 1: lower corners and widths, shape (m, d).
+
+    ``records``, shape (m,), has the noisy numbers of records, which may be negative.
+    """
+
+    low: Floats
+    size: Floats
+    records: Floats
+
+    def turned(self) -> Leaves:
+        """Return the same boxes with the two columns exchanged."""
+        return replace(self, low=self.low[:, ::-1], size=self.size[:, ::-1])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Run:
     """One run of a method: its stages, its spent budget, and its secret numbers.
 
@@ -409,6 +425,8 @@ class Run:
         screen, never for a release.
     worth
         Worth of each candidate for p, computed from noisy counts, if the technique chose p.
+    leaves
+        Boxes of the private synopsis, if the technique draws synthetic points from a synopsis.
     """
 
     config: Config
@@ -417,6 +435,12 @@ class Run:
     trace: dict[str, float] = field(default_factory=dict)
     decision: str = ""
     worth: Mapping[float, float] = field(default_factory=dict)
+    leaves: Leaves | None = None
+
+    def turned(self) -> Run:
+        """Return the same run with the two columns exchanged."""
+        leaves = self.leaves and self.leaves.turned()
+        return replace(self, stages=self.stages.turned(), leaves=leaves)
 
     @property
     def k(self) -> int:

@@ -33,10 +33,10 @@ from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.methods.baseline import COUNT_SHARE, synthetic_counts
 from dpviz.wavecluster.methods.privthr import pruned_threshold
 from dpviz.wavecluster.methods.privthrem import rank_intervals
-from dpviz.wavecluster.methods.synopses import SYNOPSES, Leaves, _agree, _haar, _inverse_haar
+from dpviz.wavecluster.methods.synopses import SYNOPSES, _agree, _haar, _inverse_haar
 from dpviz.wavecluster.parameters import SYNOPSES as SYNOPSIS_NAMES
 from dpviz.wavecluster.parameters import Config
-from dpviz.wavecluster.pipeline import Run, Source, cluster
+from dpviz.wavecluster.pipeline import Leaves, Run, Source, cluster
 from dpviz.wavecluster.threshold import density_threshold, positive_values
 from dpviz.wavecluster.truth import Truth, run
 from dpviz.wavecluster.wavelet import average_subband, rank_of, sensitivity

@@ -1,4 +1,4 @@
-"""Panels of the k-means explorer: regions, noise, grid and chain; each view has a separate file.
+"""Panels of the k-means explorer; each view has a separate file.
 
 The first shown column is the horizontal axis, the second the vertical axis.
 """
@@ -9,24 +9,32 @@ from typing import Literal
 
 import pandas as pd
 
-from dpviz.figures.kmeans import chain, grid, noise, regions
+from dpviz.figures.kmeans import chain, grid, iterations, noise, regions
 from dpviz.figures.kmeans.picture import KMeansPicture as KMeansPicture
 from dpviz.figures.kmeans.picture import picture_of as picture_of
 from dpviz.figures.panels import Panels
 from dpviz.kmeans.run import KMeansRun
 
-View = Literal["regions", "noise", "grid", "chain"]
+View = Literal["regions", "iterations", "noise", "grid", "chain"]
 
 VIEWS: dict[View, str] = {
     "regions": "Clusters",
+    "iterations": "Iterations",
     "noise": "Noise",
     "grid": "Noisy grid",
     "chain": "Before and after",
 }
 
-_DRAWN = {"regions": regions.draw, "noise": noise.draw, "grid": grid.draw, "chain": chain.draw}
+_DRAWN = {
+    "regions": regions.draw,
+    "iterations": iterations.draw,
+    "noise": noise.draw,
+    "grid": grid.draw,
+    "chain": chain.draw,
+}
 _FRAMES = {
     "regions": regions.frame,
+    "iterations": iterations.frame,
     "noise": noise.frame,
     "grid": grid.frame,
     "chain": chain.frame,
@@ -34,8 +42,12 @@ _FRAMES = {
 
 
 def views_of(run: KMeansRun) -> dict[View, str]:
-    """Views of a run with their titles. Some runs have no chain, or no grid of two columns."""
-    has = {"chain": run.chain is not None, "grid": run.grid is not None and run.grid.ndim == 2}
+    """Views of a run: no chain, iterations or grid of two columns if the run has none."""
+    has = {
+        "iterations": bool(run.path),
+        "chain": run.chain is not None,
+        "grid": run.grid is not None and run.grid.ndim == 2,
+    }
     return {view: title for view, title in VIEWS.items() if has.get(view, True)}
 
 
@@ -45,7 +57,7 @@ def panels(picture: KMeansPicture, view: View) -> Panels:
     Raises
     ------
     InputError
-        If the view is the grid, and the run has no noisy grid or a grid of more than two columns.
+        If the run has no iterations for a view of these, or no noisy grid of two columns.
     """
     return _DRAWN[view](picture)
 

@@ -12,13 +12,24 @@ import pandas as pd
 from dpviz.figures.cell_numbers import LARGEST, MOST_OF_STAGES
 from dpviz.figures.marks import Trace, base_layout, cell_columns
 from dpviz.figures.panels import Panels, add_axes, add_heading, beneath, clear_axes, on
-from dpviz.figures.wavecluster import average, clusters, counts, details, significant, threshold
+from dpviz.figures.wavecluster import (
+    average,
+    clusters,
+    counts,
+    details,
+    significant,
+    synthetic,
+    threshold,
+)
 from dpviz.figures.wavecluster.picture import Pair
 from dpviz.figures.wavecluster.picture import WaveClusterPicture as WaveClusterPicture
 from dpviz.figures.wavecluster.picture import picture_of as picture_of
 from dpviz.figures.wavecluster.stage import StagePair
+from dpviz.wavecluster.pipeline import Run
 
-View = Literal["clusters", "significant", "threshold", "average", "details", "counts", "overview"]
+View = Literal[
+    "clusters", "significant", "threshold", "average", "details", "counts", "synthetic", "overview"
+]
 
 VIEWS: dict[View, str] = {
     "clusters": "Clusters",
@@ -27,6 +38,7 @@ VIEWS: dict[View, str] = {
     "average": "Average subband",
     "details": "All subbands",
     "counts": "Count grid",
+    "synthetic": "Synthetic points",
     "overview": "All stages",
 }
 
@@ -48,12 +60,24 @@ _STAGES = {
 }
 
 
+def views_of(run: Run) -> dict[View, str]:
+    """Views of a run with their titles. Only a run with a synopsis has synthetic points."""
+    has = {"synthetic": run.leaves is not None}
+    return {view: title for view, title in VIEWS.items() if has.get(view, True)}
+
+
 def panels(picture: WaveClusterPicture, view: View) -> Panels:
-    """Plot one view of ``VIEWS``, with a true and a private panel."""
+    """Plot one view of ``VIEWS``, with a true and a private panel.
+
+    Raises
+    ------
+    InputError
+        If the view has synthetic points, and the run has none.
+    """
     if view == "threshold":
         return threshold.draw(picture)
     if view != "overview":
-        draw = details.draw if view == "details" else _STAGES[view]
+        draw = {"details": details.draw, "synthetic": synthetic.draw, **_STAGES}[view]
         return _lay_out(picture, [draw(picture)], stacked=False)
     stages = [draw(picture) for draw in _STAGES.values()]
     stages.insert(1, details.draw(picture, small=True))
@@ -68,8 +92,11 @@ def stage_panels(picture: WaveClusterPicture) -> Panels:
 def frame(picture: WaveClusterPicture, view: View) -> pd.DataFrame:
     """Table behind a view: one row per cell, true and private values side by side.
 
-    For "threshold", a row is a positive coefficient, or an interval of the random threshold.
+    For "threshold", a row is a positive coefficient, or an interval of the random threshold. For
+    "synthetic", a row is a box of the synopsis.
     """
+    if view == "synthetic":
+        return synthetic.frame(picture)
     if view == "threshold":
         return threshold.frame(picture)
     if view == "details":
@@ -131,7 +158,7 @@ def _lay_out(picture: WaveClusterPicture, stages: list[StagePair], *, stacked: b
                     if stacked and max(trace["z"].shape) > MOST_OF_STAGES:
                         continue
                     layout["font"] = {"size": LARGEST}  # Plotly's limit for numbers in cells
-                if "hovertemplate" in trace:
+                if stage.paired and "hovertemplate" in trace:
                     hovered[side].append(len(data))
                 data.append({**trace, **coloured, **on(panel)})
         pairs += zip(*hovered, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -45,8 +45,8 @@ class WaveClusterPicture:
     #: private.
     private_title: str = "private"
     side: str = "private"
-    #: The run to which the private stages belong, needed to show how its threshold was sampled.
-    #: None if the threshold was not sampled.
+    #: The run to which the private stages belong, needed to show its synopsis, and how its
+    #: threshold was sampled. None if the run has neither.
     run: Run | None = None
     #: Background of the maps.
     ground: Ground = PLAIN
@@ -102,7 +102,7 @@ def picture_of(
     truth = trial.truth
     if map_axes(columns) == (1, 0):
         truth = Truth(truth.source.turned(), truth.config)
-        run, columns = replace(run, stages=run.stages.turned()), columns[::-1]
+        run, columns = run.turned(), columns[::-1]
     return WaveClusterPicture(
         truth=truth,
         private=run.stages,

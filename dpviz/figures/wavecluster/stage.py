@@ -35,6 +35,8 @@ class StagePair:
     axes: tuple[str, str] | None = None
     coloraxes: dict[str, dict[str, Any]] = field(default_factory=dict)
     least_width: int = 0
+    #: Whether the hover texts of each panel also show the values of the other panel.
+    paired: bool = True
 
 
 def draw_values(

@@ -70,6 +70,14 @@ Left = Literal["true", "silent"]
 LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without noise"}
 
 
+_PATH = (
+    "NICV is the sum of squared errors (SSE) per record, with each column scaled to [0, 1]. S "
+    "compares the average distance of a cluster's records to their centre with their distances to "
+    "the next centre; it is at most 1, and higher is better. Both charts are computed from the "
+    "true records, so no release has them."
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KMeansRuns:
     """Noise-free run, private run, run on the left side, and all records as counts on the lattice.
@@ -134,7 +142,12 @@ class KMeansExplorer(Explorer):
     @cached_property
     def runs(self) -> KMeansRuns:
         """Both runs; for very many records, they use a sketch until the full run is ready."""
-        return _quickly(self.settings, self.state.get("left"))
+        left = self.state.get("left")
+        if self.asked != "iterations" or left == "silent":
+            return _quickly(self.settings, left)
+        found = _quickly(self.settings, "silent")
+        # Without iterations, the page shows the first view instead, with the chosen left picture.
+        return found if found.private.path else replace(found, left=found.truth.run)
 
     @cached_property
     def trial(self) -> KMeansTrial:
@@ -257,7 +270,9 @@ class KMeansExplorer(Explorer):
         if self.view == "grid" and grid is not None:
             shape = [grid.shape[axis] for axis in self.settings.active.axes]
             yield cell_words(picture.ground, picture.shown_columns, picture.shown_domain, shape)
-        if self.view != "noise":
+        if self.view == "iterations":
+            yield _PATH
+        elif self.view != "noise":
             yield self._key()
         yield " ".join(self._notices())
 
@@ -291,6 +306,8 @@ class KMeansExplorer(Explorer):
                 "This run releases no noisy grid. Only EUGkM, Hybrid, sound contour and sound "
                 "starts from the data release a noisy grid."
             )
+        if self.asked == "iterations" and not private.path:
+            yield "This run has no iterations, so the clusters are shown."
         if private.grid is not None and private.grid.ndim != 2:
             yield f"The noisy grid has {private.grid.ndim} columns; a picture needs two columns."
         if columns > 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -26,9 +26,12 @@ from dpviz.figures.wavecluster import (
     WITH_COUNTS,
     WITH_POINTS,
     WITH_SUBBANDS,
+    View,
     WaveClusterPicture,
     frame,
     panels,
+    synthetic,
+    views_of,
 )
 from dpviz.figures.wavecluster.details import meaning as subbands_meaning
 from dpviz.figures.wavecluster.threshold_law import explain
@@ -174,6 +177,11 @@ class WaveClusterExplorer(Explorer):
         """What broke."""
         return fates(self.runs.truth.stages.labels, self.runs.private.stages.labels).headline
 
+    @property
+    def shown_views(self) -> Mapping[View, str]:
+        """Views of this run, with their titles."""
+        return views_of(self.runs.private)
+
     @cached_property
     def picture(self) -> WaveClusterPicture:
         """Data of the figure."""
@@ -214,6 +222,10 @@ class WaveClusterExplorer(Explorer):
             yield _KEY + numbers * self.card.spends
         if view in WITH_SUBBANDS:
             yield subbands_meaning(picture.columns)
+        if view == "synthetic":
+            yield synthetic.explain(picture)
+        elif self.asked == "synthetic":
+            yield "This method draws no synthetic points; only Baseline does."
         if view == "threshold":
             yield f"{explain(picture)} {true_words(self.settings.active)}"
         yield self.runs.private.decision

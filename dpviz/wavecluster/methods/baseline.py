@@ -12,9 +12,9 @@ from dpviz.family.card import Card, Variant
 from dpviz.grid.counts import tally
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
-from dpviz.wavecluster.methods.synopses import SYNOPSES, Leaves
+from dpviz.wavecluster.methods.synopses import SYNOPSES
 from dpviz.wavecluster.parameters import Config, takes
-from dpviz.wavecluster.pipeline import Run, Source, Stages, cluster
+from dpviz.wavecluster.pipeline import Leaves, Run, Source, Stages, cluster
 
 #: Share of the budget for the number of records, if this number is private.
 COUNT_SHARE = 0.02
@@ -97,7 +97,8 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     leaves = SYNOPSES[config.synopsis](source, accountant, epsilon, n)
     generator = accountant.noise.generator("synthetic points")
     counts = synthetic_counts(leaves, source.shape, generator)
-    return Run(config=config, stages=cluster(counts, config), ledger=accountant.ledger)
+    stages = cluster(counts, config)
+    return Run(config=config, stages=stages, ledger=accountant.ledger, leaves=leaves)
 
 
 def synthetic_counts(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +18,7 @@ from dpviz.grid.counts import block_sums, tally
 from dpviz.grid.domain import CHUNK, axis_cells
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.components import unblocked
-from dpviz.wavecluster.pipeline import Source
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Leaves:
-    """Boxes of a synopsis in coordinates from 0 to 1: lower corners and widths, shape (m, d).
-
-    ``records``, shape (m,), has the noisy numbers of records, which may be negative.
-    """
-
-    low: Floats
-    size: Floats
-    records: Floats
-
+from dpviz.wavecluster.pipeline import Leaves, Source
 
 #: Largest number of leaves. Smaller leaves are useless: they would be much smaller than the cells
 #: on the screen, and than the cells of the lattice to which records are rounded.
