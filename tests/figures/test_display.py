@@ -96,7 +96,7 @@ def test_the_private_side_is_what_the_estimator_found(fitted):
 
 
 def test_all_views_can_be_chosen_and_others_are_refused(fitted):
-    model = fitted(dpviz.PrivTHR, grid=8)
+    model = fitted(dpviz.Baseline, grid=8)
     for view in PICTURES["wavecluster"].views:
         assert Display.from_estimator(model, incomes(), view=view).figure().data
     with pytest.raises(InputError, match='view = "regions" is unknown: choose one of clusters'):

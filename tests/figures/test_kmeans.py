@@ -10,9 +10,10 @@ import plotly.graph_objects as go
 import pytest
 
 from dpviz.base.errors import InputError
+from dpviz.base.lru import LRUCache
 from dpviz.base.numbers import readable
 from dpviz.data.dataset import Dataset
-from dpviz.figures.kmeans import KMeansPicture, frame, panels, views_of
+from dpviz.figures.kmeans import KMeansPicture, frame, iterations, panels, views_of
 from dpviz.figures.marks import OVERLAY
 from dpviz.figures.raster import MOST_CELLS, RecordRaster
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK
@@ -143,6 +144,7 @@ def test_every_view_is_valid_plotly_with_words(method, mode):
     chains = KMEANS[method].card.parameter("temperature") is not None
     assert ("chain" in views_of(one.private)) == chains
     assert ("grid" in views_of(one.private)) == (method in WITH_GRID)
+    assert ("iterations" in views_of(one.private)) == (method in WITH_PATH)
     for view in views_of(one.private):
         shown = panels(one, view)
         figure = shown.figure()
@@ -167,7 +169,7 @@ def test_any_two_of_many_columns_can_be_shown(method, ndim, axes):
     for view in views_of(one.private):
         shown = panels(one, view)
         assert isinstance(shown.figure(), go.Figure)
-        if view != "noise":
+        if view not in ("iterations", "noise"):
             for axis, column in zip("xy", axes, strict=True):
                 described = shown.layout[f"{axis}axis"]
                 assert described["title"]["text"] == NAMES[column]
@@ -548,6 +550,101 @@ def test_noise_is_numbered_like_the_clusters_it_moves():
         assert np.array_equal(drawn, one.path[number])
         assert np.array_equal(rows["noisy records"], iteration.counts)
         assert np.array_equal(bars[2 * number - 2]["customdata"], iteration.counts)
+
+
+# ---- iterations
+
+
+def error_by_hand(one, centers):
+    """NICV as printed: squared distances on data scaled to [0, 1], per record."""
+    points = one.truth.records.points
+    apart = ((unit(one, points)[:, None] - unit(one, centers)[None]) ** 2).sum(axis=2)
+    return apart.min(axis=1).mean()
+
+
+def contours_by_hand(one, centers):
+    """S_k as printed: a is the average distance of the cluster, b that to the next centre."""
+    points = one.truth.records.points
+    apart = np.sqrt(((unit(one, points)[:, None] - unit(one, centers)[None]) ** 2).sum(axis=2))
+    labels, two = apart.argmin(axis=1), np.sort(apart, axis=1)
+    found = np.zeros(len(centers))
+    for number in np.unique(labels):
+        near, nearer = two[labels == number, 1], two[labels == number, 0].mean()
+        found[number] = ((near - nearer) / np.maximum(near, nearer)).mean()
+    return found
+
+
+@pytest.mark.parametrize("variant", ["sound", "published"])
+@pytest.mark.parametrize("method", ["dplloyd", "contour", "mcmc"])
+def test_the_iterations_show_errors_and_contour_coefficients_of_every_step(method, variant):
+    one = scene(method, silent=True, variant=variant, geometry="box", epsilon=0.5, ndim=3)
+    shown, table = panels(one, "iterations"), frame(one, "iterations")
+    silent, private, best, *curves, least = shown.data
+    for trace, run, column in (
+        (silent, one.left, f"{method} without noise NICV"),
+        (private, one.private, "private NICV"),
+    ):
+        errors = [error_by_hand(one, centers) for centers in one.path_of(run)]
+        assert trace["x"].tolist() == list(range(len(errors)))
+        assert np.allclose(trace["y"], errors)
+        assert np.allclose(table[column].dropna(), errors)
+        assert trace["customdata"][0] == "start"
+        assert ("post-processing" in trace["customdata"][-1]) == (method == "mcmc")
+    assert (silent["name"], private["name"]) == (one.left_title, one.private_title)
+    assert np.allclose(best["y"], error_by_hand(one, one.truth.centers))
+    contours = np.array([contours_by_hand(one, centers) for centers in one.path])
+    assert np.allclose(np.transpose([curve["y"] for curve in curves]), contours)
+    assert np.allclose(least["y"], contours.min(axis=1))
+    for number, column in enumerate(contours.T, start=1):
+        assert np.allclose(table[f"private S {number}"].dropna(), column)
+    assert np.allclose(table["private min S"].dropna(), contours.min(axis=1))
+    assert table["iteration"].tolist() == list(range(len(table)))
+
+
+def test_contour_coefficients_of_very_many_records_are_those_of_a_sample(monkeypatch):
+    one = scene(silent=True, epsilon=2.0)
+    exact = frame(one, "iterations")
+    assert "sample" not in iterations.explain(one)
+    monkeypatch.setattr("dpviz.kmeans.sketch.MANY", 300)
+    monkeypatch.setattr("dpviz.kmeans.sketch.SKETCHED", 120)
+    records = replace(one.truth.records, _kept=LRUCache(9))
+    few = replace(one, truth=replace(one.truth, records=records))
+    assert "For S, a random sample" in iterations.explain(few)
+    rough = frame(few, "iterations")
+    assert np.array_equal(rough["private NICV"], exact["private NICV"])
+    off = (rough - exact)["private min S"].abs()
+    assert 0 < off.max() < 0.1
+
+
+def test_the_iterations_need_no_run_without_noise():
+    assert [one["name"] for one in panels(scene(), "iterations").data[:2]] == [
+        "dplloyd", "best k-means",
+    ]  # fmt: skip
+
+
+def test_numbers_at_the_ends_of_the_curves_do_not_touch():
+    shown = panels(scene(clusters=14, epsilon=5.0), "iterations")
+    curves = [one for one in shown.data if "text" in one]
+    ends = sorted(one["y"][-1] for one in curves if one["text"][-1])
+    every = np.concatenate([one["y"] for one in curves])
+    assert 2 <= len(ends) < len(curves)
+    assert np.diff(ends).min() >= 0.04 * np.ptp(every)
+    assert all(one["text"][-1] in ("", str(at)) for at, one in enumerate(curves, start=1))
+
+
+def test_a_line_marks_the_iteration_of_the_player():
+    first, second = panels(scene(step=2), "iterations").layout["shapes"]
+    assert (first["x0"], second["x1"]) == (2, 2)
+    assert (first["xref"], second["xref"]) == ("x", "x2")
+    assert "shapes" not in panels(scene(), "iterations").layout
+
+
+@pytest.mark.parametrize("method", ["eugkm", "kmeans"])
+def test_a_run_without_iterations_has_no_view_of_them(method):
+    with pytest.raises(InputError, match="has no iterations"):
+        panels(scene(method), "iterations")
+    with pytest.raises(InputError, match="has no iterations"):
+        frame(scene(method), "iterations")
 
 
 # ---- before and after

@@ -1,5 +1,7 @@
 """The panels are valid Plotly, have one scale for both runs, and have stable colours."""
 
+from dataclasses import replace
+
 import numpy as np
 import plotly.graph_objects as go
 import pytest
@@ -9,16 +11,36 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.figures.raster import MOST_CELLS, Raster
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, zero_centred
-from dpviz.figures.wavecluster import VIEWS, WITH_SUBBANDS, WaveClusterPicture, frame, panels
+from dpviz.figures.wavecluster import (
+    VIEWS,
+    WITH_SUBBANDS,
+    WaveClusterPicture,
+    frame,
+    panels,
+    views_of,
+)
+from dpviz.figures.wavecluster.synthetic import MOST_POINTS, THINNEST, explain
+from dpviz.grid.counts import quantize
 from dpviz.privacy.noise_source import SeededNoise
+from dpviz.wavecluster.methods.synopses import SYNOPSES
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run
 
 
-def scene(name="spirals", grid=40, density=0.1, epsilon=0.3, level=1, mode="light", seed=0):
+def scene(
+    name="spirals",
+    grid=40,
+    density=0.1,
+    epsilon=0.3,
+    level=1,
+    mode="light",
+    seed=0,
+    method="privthr",
+    synopsis="adaptive_grid",
+):
     source = Source.build(load_sample(name), grid)
-    config = Config(method="privthr", density=density, epsilon=epsilon, level=level)
+    config = Config(method=method, density=density, epsilon=epsilon, level=level, synopsis=synopsis)
     truth = Truth(source, config)
     drawn = run(source, config, SeededNoise(seed))
     return WaveClusterPicture(
@@ -32,13 +54,18 @@ def scene(name="spirals", grid=40, density=0.1, epsilon=0.3, level=1, mode="ligh
     )
 
 
+def method_with(view):
+    """A technique whose runs have a view."""
+    return "baseline" if view == "synthetic" else "privthr"
+
+
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize(
     ("grid", "level"), [(40, 1), (45, 2), (256, 1), (300, 1), ((33, 20), 3), ((5, 64), 1)]
 )
 def test_every_view_is_valid_plotly_with_words(view, grid, level, mode):
-    shown = panels(scene(grid=grid, level=level, mode=mode), view)
+    shown = panels(scene(grid=grid, level=level, mode=mode, method=method_with(view)), view)
     figure = shown.figure()
     assert isinstance(figure, go.Figure)
     assert shown.alt.startswith("a · b")
@@ -95,7 +122,7 @@ def test_significant_panel_counts_invented_and_missed_cells():
     assert f"{int((private & ~true).sum())} are invented" in shown.alt
 
 
-@pytest.mark.parametrize("view", [view for view in VIEWS if view != "threshold"])
+@pytest.mark.parametrize("view", [v for v in VIEWS if v not in ("threshold", "synthetic")])
 @pytest.mark.parametrize(("grid", "level"), [(40, 1), ((33, 21), 2)])
 def test_the_table_behind_a_view_holds_its_cells(view, grid, level):
     one = scene(grid=grid, level=level)
@@ -111,6 +138,105 @@ def test_the_table_behind_a_view_holds_its_cells(view, grid, level):
         assert places.between(*bounds, inclusive="neither").all()
     if view == "average":
         assert np.allclose(table["true average"], one.true.average.ravel())
+
+
+# -- the synopsis and its synthetic points -----------------------------------------------
+
+
+def drawn(shown, name):
+    (trace,) = (one for one in shown.data if one.get("name") == name)
+    return np.array([trace["x"], trace["y"]], dtype=float)
+
+
+def edges_of(one):
+    """Ends of the boxes in the units of the data, two arrays of shape (m, 2)."""
+    leaves, domain = one.run.leaves, one.domain
+    sides = domain.highs - domain.lows
+    low = domain.lows + leaves.low * sides
+    return low, low + leaves.size * sides
+
+
+@pytest.mark.parametrize("synopsis", SYNOPSES)
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
+def test_a_synopsis_is_shown_with_its_boxes_and_points(synopsis, epsilon):
+    one = scene("shapes", (33, 21), method="baseline", synopsis=synopsis, epsilon=epsilon)
+    shown, leaves = panels(one, "synthetic"), one.run.leaves
+    low, high = edges_of(one)
+    # The map shows at each place the noisy number of records of the box at this place.
+    heat = next(trace for trace in shown.data if "customdata" in trace)
+    rows, columns = np.random.default_rng(0).integers(0, MOST_CELLS, (2, 60))
+    place = np.column_stack([heat["x0"] + heat["dx"] * columns, heat["y0"] + heat["dy"] * rows])
+    near = 1e-9 * (one.domain.highs - one.domain.lows)
+    for at, value in zip(place, heat["customdata"][rows, columns], strict=True):
+        inside = ((low - near <= at) & (at <= high + near)).all(axis=1)
+        assert value in leaves.records[inside]
+    # Points are those of the counts, in their cells.
+    points, counts = drawn(shown, "synthetic points").T, one.private.counts
+    assert len(points) == min(MOST_POINTS, counts.sum())
+    cells = quantize(points, one.domain, counts.shape)
+    assert cells[1] == 0
+    assert (cells[0] <= counts).all()
+    # The table has all boxes, and they cover the domain once.
+    table = frame(one, "synthetic")
+    assert np.array_equal(table["private records"], leaves.records)
+    areas = (table["x to"] - table["x from"]) * (table["y to"] - table["y from"])
+    assert areas.sum() == pytest.approx(np.prod(one.domain.highs - one.domain.lows))
+    assert f"{len(table):,} boxes, {counts.sum():,} synthetic points" in shown.alt
+
+
+@pytest.mark.parametrize("synopsis", SYNOPSES)
+@pytest.mark.parametrize("epsilon", [0.01, 1.0])
+def test_lines_are_the_borders_of_the_boxes(synopsis, epsilon):
+    one = scene("shapes", method="baseline", synopsis=synopsis, epsilon=epsilon)
+    wide = one.run.leaves.size.min(axis=1) >= THINNEST
+    low, high = (ends[wide] for ends in edges_of(one))
+    lines = drawn(panels(one, "synthetic"), "boxes").T.reshape(-1, 3, 2)[:, :2]
+    near = 1e-6 * (one.domain.highs - one.domain.lows)
+    begin, end = lines.min(axis=1) - near, lines.max(axis=1) + near
+    for axis in (0, 1):
+        for ends in (low, high):
+            for share in (0.01, 0.5, 0.99):
+                places = low + share * (high - low)
+                places[:, axis] = ends[:, axis]
+                on_line = (begin <= places[:, None]) & (places[:, None] <= end)
+                assert on_line.all(axis=2).any(axis=1).all()
+    # No line crosses a box.
+    for share in (0.005, 0.123, 0.5, 0.877, 0.995):
+        places = (lines[:, 0] + share * (lines[:, 1] - lines[:, 0]))[:, None]
+        assert not ((low + near < places) & (places < high - near)).all(axis=2).any()
+
+
+def test_the_words_say_what_is_left_out():
+    few = explain(scene("tiny8", 8, method="baseline", epsilon=20.0))
+    assert "synthetic points are drawn" not in few
+    assert "outline" not in few
+    one = scene("shapes", method="baseline", epsilon=20.0)
+    many, sizes = explain(one), one.run.leaves.size
+    assert f"2,000 of {one.private.counts.sum():,} synthetic points are drawn." in many
+    thin = (sizes.min(axis=1) < THINNEST).sum()
+    assert f"{thin:,} of {len(sizes):,} boxes have no outline" in many
+
+
+def test_only_a_run_with_a_synopsis_has_synthetic_points():
+    assert "synthetic" in views_of(scene(method="baseline").run)
+    assert "synthetic" not in views_of(scene().run)
+    for show in (panels, frame):
+        with pytest.raises(InputError, match="only runs of Baseline have them"):
+            show(scene(), "synthetic")
+
+
+def test_boxes_turn_with_their_columns():
+    one = scene(grid=(33, 21), method="baseline")
+    turned = one.run.turned()
+    assert np.array_equal(turned.leaves.low, one.run.leaves.low[:, ::-1])
+    assert np.array_equal(turned.leaves.size, one.run.leaves.size[:, ::-1])
+    assert np.array_equal(turned.stages.counts, one.private.counts.T)
+
+
+def test_a_synopsis_without_positive_counts_has_no_points():
+    one = scene(method="baseline")
+    empty = replace(one, private=replace(one.private, counts=0 * one.private.counts))
+    assert drawn(panels(empty, "synthetic"), "synthetic points").size == 0
 
 
 # -- the mosaic of the subbands ----------------------------------------------------------
@@ -234,7 +360,7 @@ def test_the_table_of_all_subbands_has_band_and_level():
 
 def test_details_are_computed_only_for_the_views_that_show_them():
     for view in VIEWS:
-        one = scene()
+        one = scene(method=method_with(view))
         panels(one, view)
         assert ("details" in vars(one.private)) == (view in WITH_SUBBANDS)
 

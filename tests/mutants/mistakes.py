@@ -739,4 +739,23 @@ MISTAKES: dict[str, Mistake] = {
         "kmeans/test_few_points.py",
         equal_centres_stay=("if apart.min() > _EQUAL:", "if True:"),
     ),
+    **_of(
+        "figures/wavecluster/synthetic.py",
+        "figures/test_wavecluster.py",
+        a_box_has_the_records_of_another_box=("leaves.records[shown].T", "leaves.records[shown]"),
+        lines_go_on_through_boxes=("> reached[:-1] + _ROUNDING", "> reached[:-1] + 0.1"),
+    ),
+    **_of(
+        "figures/kmeans/iterations.py",
+        "figures/test_kmeans.py",
+        errors_end_before_post_processing=("in picture.path_of(run)", "in run.path"),
+    ),
+    **_of(
+        "ui/explorer/kmeans.py",
+        "ui/test_kmeans.py",
+        clusters_have_another_left_picture_than_chosen=(
+            "found if found.private.path else replace(found, left=found.truth.run)",
+            "found",
+        ),
+    ),
 }

@@ -407,9 +407,16 @@ def has_chain(method):
 @pytest.mark.parametrize("method", KMEANS)
 def test_every_view_of_every_method(app, method):
     test = app(data="incomes", method=method)
-    words = {"regions": "Regions of 2 centres", "noise": "noise", "chain": "log likelihood"}
-    for view in ("noise", "chain", "regions"):
-        offered = view != "chain" or has_chain(method)
+    words = {
+        "regions": "Regions of 2 centres",
+        "iterations": "NICV after each iteration",
+        "noise": "noise",
+        "chain": "log likelihood",
+    }
+    path = run_of(truth_of("incomes", 2), method).path
+    has = {"chain": has_chain(method), "iterations": bool(path)}
+    for view in ("noise", "iterations", "chain", "regions"):
+        offered = has.get(view, True)
         assert look(test, view) == offered
         if offered:
             assert figure_head(test)["alt"].startswith("Incomes and one person · ")
@@ -555,6 +562,32 @@ def test_a_noisy_grid_is_shown_where_the_run_has_one(app):
     assert test.query_params["view"] == "regions"
     assert any("releases no noisy grid" in one.value for one in test.caption)
     assert not look(test, "grid")
+
+
+def curves(test):
+    """Names of the curves with an entry in the legend."""
+    data = figure_head(test)["figure"]["data"]
+    return [one["name"] for one in data if one.get("showlegend", True)]
+
+
+@pytest.mark.parametrize("left", ["true", "silent"])
+def test_iterations_have_the_method_without_noise_beside_them(app, left):
+    names = ["DPLloyd without noise", "DPLloyd", "best k-means", "smallest S"]
+    test = app(data="incomes", view="iterations", method="dplloyd", left=left, t=3)
+    assert curves(test) == names
+    assert any("no release has them" in one.value for one in test.caption)
+    # The other views, and the views of a method without iterations, have the chosen left picture.
+    first = "true" if left == "true" else "DPLloyd without noise"
+    assert look(test, "regions")
+    assert headings(test)[0].startswith(f"{first} · ")
+    assert look(test, "iterations")
+    assert curves(test) == names
+    choose(test, "method", "eugkm")
+    first = "true" if left == "true" else "EUGkM without noise"
+    assert headings(test)[0].startswith(f"{first} · ")
+    assert test.query_params["view"] == "regions"
+    assert any("This run has no iterations" in one.value for one in test.caption)
+    assert not look(test, "iterations")
 
 
 def test_a_step_beyond_the_last_iteration_is_corrected_and_said(app):

@@ -256,7 +256,19 @@ def test_the_card_stands_below_its_code_as_plain_text(app, method):
     assert not re.search(r"(?<!\\)[*\[\]]", re.sub(r"(?m)^\* |\*\*", "", said))
 
 
-@pytest.mark.parametrize("view", [view for view in VIEWS if view != "threshold"])
+def test_baseline_shows_its_synthetic_points_and_other_methods_say_that_they_have_none(app):
+    test = app(view="synthetic", data="spirals", method="baseline", epsilon=1)
+    head = figure_head(test)
+    assert "synthetic points of the private run" in head["alt"]
+    assert not head["pairs"]
+    assert any("draws each point at a random place" in one.value for one in test.caption)
+    checked(control(test.selectbox, "wavecluster:method").set_value("privqt").run())
+    assert test.query_params["view"] == "clusters"
+    assert "Clusters: " in figure_head(test)["alt"]
+    assert any("only Baseline does" in one.value for one in test.caption)
+
+
+@pytest.mark.parametrize("view", [v for v in VIEWS if v not in ("threshold", "synthetic")])
 def test_every_view_has_true_beside_private_and_words(app, view):
     test = app(view=view, data="spirals")
     head = figure_head(test)

@@ -14,6 +14,7 @@ from dpviz.figures.panels import Panels, add_heading, on
 from dpviz.figures.theme import BOTH, CLUSTERS, INK, INVENTED
 from dpviz.kmeans.lloyd import space_of
 from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.sketch import SKETCHED, Sketch, worth_sketching
 
 #: Height of a number at the end of a curve, as a share of the chart.
 _NUMBER = 0.04
@@ -100,6 +101,18 @@ def draw(picture: KMeansPicture) -> Panels:
     )
 
 
+def explain(picture: KMeansPicture) -> str:
+    """Return sentences on the numbers of both charts."""
+    source = "Both charts are computed from the true records, so no release has them."
+    if worth_sketching(picture.truth.records):
+        source += f" For S, a random sample of about {SKETCHED:,} records is used."
+    return (
+        "NICV is the sum of squared errors (SSE) per record, with each column scaled to [0, 1]. S "
+        "of a cluster compares the average distance of its records to their centre with their "
+        f"distances to the next centre; 1 is best. {source}"
+    )
+
+
 def frame(picture: KMeansPicture) -> pd.DataFrame:
     """Table of the path: one row for the start and one per iteration."""
     errors, contours = _errors(picture, picture.private), _contours(picture)
@@ -150,7 +163,9 @@ def _contours(picture: KMeansPicture) -> Floats:
             "iterations, such as DPLloyd."
         )
     space = space_of(records, run.config)
-    return records.kept(
-        ("contours of the path", run),
-        lambda: np.array([records.contours(space, space.scale(one)) for one in picture.path]),
-    )
+
+    def compute() -> Floats:
+        some = Sketch.of(records) if worth_sketching(records) else records
+        return np.array([some.contours(space, space.scale(one)) for one in picture.path])
+
+    return records.kept(("contours of the path", run), compute)

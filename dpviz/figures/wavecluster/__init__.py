@@ -160,7 +160,8 @@ def _lay_out(picture: WaveClusterPicture, stages: list[StagePair], *, stacked: b
                     layout["font"] = {"size": LARGEST}  # Plotly's limit for numbers in cells
                 if stage.paired and "hovertemplate" in trace:
                     hovered[side].append(len(data))
-                data.append({**trace, **coloured, **on(panel)})
+                look = coloured if trace["type"] == "heatmap" else {}
+                data.append({**trace, **look, **on(panel)})
         pairs += zip(*hovered, strict=True)
     if lines:
         clear_axes(layout)

@@ -22,7 +22,15 @@ from dpviz.family.card import Card
 from dpviz.family.headline import Headline
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import kmeans_maps
-from dpviz.figures.kmeans import VIEWS, KMeansPicture, View, frame, panels, views_of
+from dpviz.figures.kmeans import (
+    VIEWS,
+    KMeansPicture,
+    View,
+    frame,
+    iterations,
+    panels,
+    views_of,
+)
 from dpviz.figures.panels import Panels
 from dpviz.figures.raster import RecordRaster
 from dpviz.grid.domain import Domain
@@ -68,14 +76,6 @@ _PATIENCE = 0.6
 Left = Literal["true", "silent"]
 
 LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without noise"}
-
-
-_PATH = (
-    "NICV is the sum of squared errors (SSE) per record, with each column scaled to [0, 1]. S "
-    "compares the average distance of a cluster's records to their centre with their distances to "
-    "the next centre; it is at most 1, and higher is better. Both charts are computed from the "
-    "true records, so no release has them."
-)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -271,7 +271,7 @@ class KMeansExplorer(Explorer):
             shape = [grid.shape[axis] for axis in self.settings.active.axes]
             yield cell_words(picture.ground, picture.shown_columns, picture.shown_domain, shape)
         if self.view == "iterations":
-            yield _PATH
+            yield iterations.explain(picture)
         elif self.view != "noise":
             yield self._key()
         yield " ".join(self._notices())
