@@ -169,7 +169,7 @@ def test_a_synopsis_is_shown_with_its_boxes_and_points(synopsis, epsilon):
     near = 1e-9 * (one.domain.highs - one.domain.lows)
     for at, value in zip(place, heat["customdata"][rows, columns], strict=True):
         inside = ((low - near <= at) & (at <= high + near)).all(axis=1)
-        assert value in leaves.records[inside]
+        assert value in leaves.records[inside].astype(np.float32)
     # Points are those of the counts, in their cells.
     points, counts = drawn(shown, "synthetic points").T, one.private.counts
     assert len(points) == min(MOST_POINTS, counts.sum())
@@ -207,7 +207,11 @@ def test_lines_are_the_borders_of_the_boxes(synopsis, epsilon):
 
 
 def test_the_words_say_what_is_left_out():
-    few = explain(scene("tiny8", 8, method="baseline", epsilon=20.0))
+    tiny = scene("tiny8", 8, method="baseline", epsilon=20.0)
+    light, dark = (one["text"] for one in panels(tiny, "synthetic").data if "texttemplate" in one)
+    written = np.char.strip(np.char.add(light, dark))
+    assert np.array_equal(written.astype(int), tiny.true.counts.T)
+    few = explain(tiny)
     assert "synthetic points are drawn" not in few
     assert "outline" not in few
     one = scene("shapes", method="baseline", epsilon=20.0)

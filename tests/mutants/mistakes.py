@@ -742,7 +742,10 @@ MISTAKES: dict[str, Mistake] = {
     **_of(
         "figures/wavecluster/synthetic.py",
         "figures/test_wavecluster.py",
-        a_box_has_the_records_of_another_box=("leaves.records[shown].T", "leaves.records[shown]"),
+        a_box_has_the_records_of_another_box=(
+            "customdata=records[shown].T",
+            "customdata=records[shown]",
+        ),
         lines_go_on_through_boxes=("> reached[:-1] + _ROUNDING", "> reached[:-1] + 0.1"),
     ),
     **_of(

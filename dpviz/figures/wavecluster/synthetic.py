@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError
 from dpviz.base.numbers import counted
+from dpviz.figures.cell_numbers import MOST, colours_at
 from dpviz.figures.marks import PLACE, Trace, colour_axis, faded, marker, scatter
 from dpviz.figures.raster import MOST_CELLS
 from dpviz.figures.theme import INK, zero_centred
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
-from dpviz.figures.wavecluster.stage import StagePair, cells, scale_end
+from dpviz.figures.wavecluster.stage import StagePair, cells, numbers_of, scale_end
 from dpviz.grid.counts import cell_width
 from dpviz.wavecluster.pipeline import Leaves
 
@@ -34,29 +35,34 @@ def draw(picture: WaveClusterPicture) -> StagePair:
     InputError
         If the run has no synopsis.
     """
-    leaves, counts, ink = _leaves(picture), picture.true.counts, INK[picture.mode]
-    of_cell = leaves.records / (leaves.size.prod(axis=1) * counts.size)
+    leaves, ink = _leaves(picture), INK[picture.mode]
+    counts = picture.true.counts.astype(np.float32)
+    # Numbers of 32 bits are sent quickly while a slider moves.
+    records = leaves.records.astype(np.float32)
+    of_cell = records / (leaves.size.prod(axis=1) * counts.size).astype(np.float32)
     shown = _on_lattice(leaves)
-    width = cell_width(picture.domain, shown.shape)
     boxes = cells(
         picture,
         of_cell[shown],
-        width,
+        cell_width(picture.domain, shown.shape),
         f"{PLACE}<br>box with %{{customdata:,.1f}} noisy records<br>%{{z:,.4~r}} per cell",
-        customdata=leaves.records[shown].T,
+        customdata=records[shown].T,
     )
     x, y = _points(picture)
     low, high = -0.4 * scale_end(counts), scale_end(counts)
+    scale = zero_centred(low, high, picture.mode)
+    inks = colours_at(scale, (counts.astype(float) - low) / (high - low))
     return StagePair(
         title="Synthetic points",
         traces=(
             [
                 cells(
                     picture,
-                    counts.astype(np.float32),
+                    counts,
                     picture.width(0),
                     f"{PLACE}<br>%{{z:,.4~r}} true records in this cell",
-                )
+                ),
+                *(numbers_of(picture, counts, 0, inks) if max(counts.shape) <= MOST else ()),
             ],
             [
                 boxes,
@@ -68,7 +74,7 @@ def draw(picture: WaveClusterPicture) -> StagePair:
         ),
         notes=("records in each cell", _numbers(picture)),
         alt=f"True records in each cell, and {_numbers(picture)} of the {picture.side} run",
-        coloraxis=colour_axis(low, high, zero_centred(low, high, picture.mode), "records"),
+        coloraxis=colour_axis(low, high, scale, "records"),
         paired=False,
     )
 
