@@ -13,8 +13,8 @@ from dpviz.ui.session.turns import Places
 USES = st.lists(st.tuples(st.integers(0, 6), st.integers(1, 5)), max_size=40)
 
 
-@given(USES, st.integers(1, 12), st.booleans())
-def test_the_most_recently_used_that_fit_are_kept(uses, most, once):
+@given(USES, st.integers(1, 12), st.booleans(), st.booleans())
+def test_the_most_recently_used_that_fit_are_kept(uses, most, once, late):
     cache, line, built = LRUCache(most), [], []
     weights = {}
     for number, (key, weight) in enumerate(uses):
@@ -25,7 +25,9 @@ def test_the_most_recently_used_that_fit_are_kept(uses, most, once):
             line.pop(0)
         get = cache.get_once if once else cache.get
         before = len(built)
-        get(key, lambda number=number: built.append(number), weight=weight)
+        known_late = lambda _, weight=weight: weight  # noqa: E731
+        given_weight = known_late if late else weight
+        get(key, lambda number=number: built.append(number), weight=given_weight)
         assert len(built) - before == (not known)
 
 

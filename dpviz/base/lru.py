@@ -27,9 +27,12 @@ class LRUCache:
         self._building: dict[Hashable, tuple[Lock, int]] = {}
         self._lock = Lock()
 
-    def get(self, key: Hashable, build: Callable[[], T], *, weight: int = 1) -> T:
+    def get(
+        self, key: Hashable, build: Callable[[], T], *, weight: int | Callable[[T], int] = 1
+    ) -> T:
         """Return the entry of a key; build the entry if it is missing.
 
+        ``weight`` may be a function of the entry, for a weight that is not known earlier.
         If several threads ask for a missing entry at the same time, each of them builds it. So no
         thread waits for another thread that is busy or paused.
         """
@@ -38,9 +41,10 @@ class LRUCache:
                 found: T = kept[0]
                 return found
         built = build()
+        added = weight(built) if callable(weight) else weight
         with self._lock:
-            self._sum += weight - self._entries.pop(key, (None, 0))[1]
-            self._entries[key] = built, weight
+            self._sum += added - self._entries.pop(key, (None, 0))[1]
+            self._entries[key] = built, added
             while self._sum > self._most and len(self._entries) > 1:
                 self._sum -= self._entries.popitem(last=False)[1][1]
         return built
@@ -50,7 +54,7 @@ class LRUCache:
         key: Hashable,
         build: Callable[[], T],
         *,
-        weight: int = 1,
+        weight: int | Callable[[T], int] = 1,
         waiting: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> T:
         """Return the entry of a key; only the first thread that asks for the entry builds it.

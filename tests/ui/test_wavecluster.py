@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis.strategies import integers, tuples
 from streamlit.testing.v1 import AppTest
 
+from dpviz.base.lru import LRUCache
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.experiments.prices import of_family, sentence, summary
 from dpviz.families import trial_of
@@ -266,6 +267,14 @@ def test_baseline_shows_its_synthetic_points_and_other_methods_say_that_they_hav
     assert test.query_params["view"] == "clusters"
     assert "Clusters: " in figure_head(test)["alt"]
     assert any("only Baseline does" in one.value for one in test.caption)
+
+
+def test_the_boxes_of_a_synopsis_count_in_the_size_of_a_cached_run(app, monkeypatch):
+    store = LRUCache(2**21)
+    monkeypatch.setattr("dpviz.ui.session.cache._shared_runs", lambda: store)
+    test = app(view="synthetic", data="spirals", method="baseline", synopsis="quadtree", epsilon=1)
+    assert "4,096 boxes" in figure_head(test)["alt"]
+    assert store._sum == 40 * 40 + 2 * 4096
 
 
 @pytest.mark.parametrize("view", [v for v in VIEWS if v not in ("threshold", "synthetic")])

@@ -133,6 +133,8 @@ class WaveClusterExplorer(Explorer):
             # A grid that the method chooses may be larger than this grid.
             size=grid.source.counts.size if config.choose == GIVEN else 2**15,
             is_sample=active.is_sample,
+            # A box needs about twice the memory of a cell.
+            more=lambda one: 2 * len(one.leaves.records) if one.leaves else 0,
         )
         if private.decision:
             # The method chose g and p, so the true run beside it must use the same values.

@@ -49,15 +49,27 @@ def _shared_runs() -> LRUCache:
     return LRUCache(_RUNS)
 
 
-def run_of(request: Hashable, draw: Callable[[], T], *, size: int, is_sample: bool) -> T:
+def run_of(
+    request: Hashable,
+    draw: Callable[[], T],
+    *,
+    size: int,
+    is_sample: bool,
+    more: Callable[[T], int] = lambda _: 0,
+) -> T:
     """Return a seeded run; the run depends only on ``request``.
 
     Sessions share runs on sample sets: the first session computes a run, and the others wait for
-    it. ``size`` is the run's number of cells or records; large runs are not cached.
+    it. ``size`` is the run's number of cells or records; large runs are not cached. ``more`` is
+    the size of parts whose number is known only after the run.
     """
     if not is_sample or size > _MOST:
         return draw()
-    return _shared_runs().get_once(request, draw, weight=max(size, _LEAST), waiting=PLACES.given_on)
+
+    def weight(run: T) -> int:
+        return max(size + more(run), _LEAST)
+
+    return _shared_runs().get_once(request, draw, weight=weight, waiting=PLACES.given_on)
 
 
 @st.cache_resource(show_spinner=False)
