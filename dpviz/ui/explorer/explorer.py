@@ -40,7 +40,7 @@ from dpviz.ui.explorer.settings import (
     points_switch,
     run_settings,
 )
-from dpviz.ui.messages import errors_shown, show_caption
+from dpviz.ui.messages import errors_shown, plain_text, show_caption
 from dpviz.ui.page import live_part
 from dpviz.ui.session.state import MAX_SEED, Control, UrlState, choice, whole
 from dpviz.ui.tuning.panel import tuning_panel
@@ -396,7 +396,7 @@ class Explorer(ABC):
         shown = PRESETS[[*with_method, *figures][0]]
         st.page_link(
             "pages/compare.py",
-            label=f"Figures of {shown.paper.rsplit(',', 1)[0]}",
+            label=plain_text(f"Figures of {shown.paper.rsplit(',', 1)[0]}"),
             icon=":material/query_stats:",
             query_params={"preset": shown.name},
         )
