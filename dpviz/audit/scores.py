@@ -89,7 +89,7 @@ def centers(run: KMeansRun) -> Iterator[Named]:
 
 def start(run: KMeansRun) -> Iterator[Named]:
     """Initial centres."""
-    # If a method decides whether to iterate, it has a start only in some runs.
+    # If a method decides whether to iterate, only some runs have starting centres.
     if run.start is not None or run.decision:
         yield "coordinate of starting centre", _nothing(run) if run.start is None else run.start
 

@@ -30,7 +30,7 @@ from dpviz.families import CARDS
 #: File with the results.
 FILE = Path(__file__).with_name("steps.json")
 
-#: Claim of all rows; number of runs on each data set, by the factor on the noise.
+#: Claim of all rows. Number of runs on each data set, for each factor that multiplies the noise.
 CLAIM = 1.0
 RUNS = {HALF: 20_000, NONE: 2_000}
 

@@ -193,7 +193,7 @@ def _numbers(cells: pa.Array, style: Style) -> tuple[pa.Array, NDArray[np.bool_]
     if holds_numbers(cells.type):
         if not (np.abs(values) >= MAX_EXACT).any():
             return made, wrong
-        # Write an exponent: without it, this number, which may be rounded, could identify a person.
+        # Write the number with an exponent, because its digits could identify a person.
         spelled = [float_text(one) if one == one else None for one in values.tolist()]
         return pa.array(spelled, pa.large_string()), wrong
     # Long identifiers keep all digits.

@@ -27,7 +27,7 @@ from dpviz.base.formats import FORMATS, PACKINGS
 LONGEST_NAME = 200
 
 #: First words of the names of characters that belong to a script in everyday use (the Recommended
-#: Scripts of Unicode Standard Annex #31, table 5). Most look-alikes belong to other scripts.
+#: Scripts of Unicode Standard Annex #31, table 5). Most similar letters belong to other alphabets.
 _SCRIPTS = frozenset(
     """
     ARABIC ARABIC-INDIC ARMENIAN BENGALI BOPOMOFO CJK CYRILLIC DEVANAGARI ETHIOPIC EXTENDED

@@ -43,7 +43,7 @@ MEMORY, PRIOR = 0.9, 2.0
 #: Number of bins whose weights are added together.
 PARCEL = 8
 
-#: Penalty for small counts that the noise hides: power of 1 / (1 + their number). SPARSE is used to
+#: Penalty for n small counts that the noise hides: this power of 1 / (1 + n). SPARSE is used to
 #: choose the most likely share of zeros, and MILD is used to average over all shares. In the
 #: average, SPARSE would give too few filled cells, and a power of 0 would give too many.
 SPARSE, MILD = 0.75, 0.5

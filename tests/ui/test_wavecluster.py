@@ -1,4 +1,4 @@
-"""The app without a browser: numbers and messages. tests/browser tests how they are rendered."""
+"""The app without a browser: numbers and messages. tests/browser has tests of how they look."""
 
 import gzip
 import io

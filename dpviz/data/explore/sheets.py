@@ -36,7 +36,7 @@ from dpviz.data.reading.watch import passed
 #: of the file.
 _CELLS = 2**25
 
-#: Columns of a sheet, and sentences or the names of sheets.
+#: Columns of a sheet; then sentences, or the names of the sheets.
 Answer: TypeAlias = tuple[list[pa.ChunkedArray], list[str]]
 
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")

@@ -19,7 +19,7 @@ METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 
 
 def budget_control(name: str, low: float, high: float, *, shared: bool = False) -> Control:
-    """Control of a budget, 1 by default; a link may give any larger finite budget."""
+    """Control of a budget, by default 1. A link may have a budget beyond the slider."""
 
     def check(value: float) -> None:
         if not (math.isfinite(value) and value > 0):

@@ -65,7 +65,7 @@ def one_person(state: UrlState) -> bool:
     left, right = st.columns([5, 6], gap="medium")
     with left:
         st.markdown(
-            f"**Without noise** one person more or less can be seen: there are {without} without "
+            f"**Without noise** everybody sees if a person is added: there are {without} without "
             f"that person, and {joined} with that person. (The data is made up.)"
         )
         show_panels(

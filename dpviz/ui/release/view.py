@@ -285,7 +285,7 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     # The budget file is included, because another key means another budget file.
     fingerprint = (*draft.fingerprint, source, budget_file())
     reviewed, opening = st.session_state.get(_REVIEWED, (None, None))
-    # If another window has opened the source meanwhile, the total from that window is valid.
+    # If another window has opened the source meanwhile, use the total of that window.
     other = total is not None and total != opening
     if reviewed is not None and (reviewed != fingerprint or other):
         st.session_state.pop(_REVIEWED)
