@@ -292,7 +292,11 @@ def _sample(name: str, given: argparse.Namespace) -> Dataset:
     data = load_sample(name)
     own = None if data.classes is None else data.classes.column
     if given.classes not in (None, own):
-        has = "has no column of classes" if own is None else f'has only the class column "{own}"'
+        has = (
+            "has no column of classes"
+            if own is None
+            else f'has no column of classes except "{own}"'
+        )
         raise InputError(
             f"--classes {shown(given.classes)}: sample set {name} {has}: leave it out."
         )
