@@ -589,7 +589,7 @@ MISTAKES: dict[str, Mistake] = {
         a_double_range_is_far=("_NEAR = (0.05, 0.95), 5.0", "_NEAR = (0.05, 0.95), 0.5"),
         zero_is_never_a_place=("max(lo, -hi) > (hi - lo) / 2", "max(lo, -hi) > -(hi - lo)"),
         nines_are_numbers=("max(lo - nines, nines - hi) > hi - lo", "False"),
-        the_earth_is_cut_at_any_gap=("east.min() - west.max() > HALF", "east.min() > west.max()"),
+        the_earth_is_cut_at_any_gap=("-west.max()) > HALF / 2", "-west.max()) > 0"),
     ),
     **_of(
         "data/reading/table.py",

@@ -102,9 +102,8 @@ def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
 def over_180(points: Floats, columns: Sequence[str]) -> int | None:
     """Position of the longitude if points (n, d) form one region around 180 degrees; else None.
 
-    This is the case if some longitudes are above 90, all other longitudes are below -90, and more
-    than half of the Earth between these two groups is empty. Adding 360 to the longitudes in the
-    west then joins the two sides.
+    This is the case if some longitudes are above 90 and all other longitudes are below -90. Adding
+    360 to the longitudes in the west then joins the two sides.
     """
     degrees = degrees_of(columns)
     if not degrees:
@@ -116,8 +115,7 @@ def over_180(points: Floats, columns: Sequence[str]) -> int | None:
     west, east = places[places < 0], places[places >= 0]
     if not west.size or not east.size or np.abs(places).max() > HALF:
         return None
-    around = min(east.min(), -west.max()) > HALF / 2
-    return lon if around and east.min() - west.max() > HALF else None
+    return lon if min(east.min(), -west.max()) > HALF / 2 else None
 
 
 def longitude(columns: Sequence[str]) -> int | None:

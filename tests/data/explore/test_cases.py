@@ -71,6 +71,12 @@ def test_a_release_reads_every_row_that_exploring_reads(name: str) -> None:
     assert (found.n, found.dropped) == (explored.n, 0)
 
 
+def test_an_open_quotation_mark_ends_at_its_line_if_the_line_is_a_record() -> None:
+    """A mark for inches is at the start of one field and at the end of another."""
+    table = read_table(b'x,y,size\n1,2,"5\n3,4,6"\n5,6,7\n')
+    assert table.select(["x", "y"]).points.tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
 def test_the_table_lists_every_file() -> None:
     assert {row["file"] for row in EXPECTED} == {one.name for one in CASES.iterdir()} - {
         "expected.csv"
