@@ -47,7 +47,8 @@ _STRIP = 108
 
 #: Scores of the true run compared with itself; no centre is kept, because there is no noise.
 _ITSELF = {
-    **dict.fromkeys(("dsg_c", "ocm", "two_ce", "displacement", "kept_centers"), 0.0),
+    **dict.fromkeys(("dsg_c", "ocm", "two_ce", "ocm_alone", "two_ce_alone"), 0.0),
+    **dict.fromkeys(("displacement", "kept_centers"), 0.0),
     **dict.fromkeys(("f_measure", "f_cells", "ari", "ami"), 1.0),
 }
 
@@ -171,8 +172,8 @@ def strips(
     bounds = bounds or {}
     data: list[Trace] = []
     layout = base_layout(title, (8, 8, 64 + 14 * means, 12), shapes=[], uirevision="strips")
-    gap = 0.075
-    wide = (1 - gap * len(draws.scores)) / len(draws.scores)
+    gap = min(0.075, 0.6 / len(draws.scores))
+    wide = 1 / len(draws.scores) - gap
     described = []
     for panel, (name, values) in enumerate(draws.scores.items(), start=1):
         left = gap * panel + wide * (panel - 1) - gap / 3

@@ -6,20 +6,24 @@ predict the last tenth. Do this once with the true run and once with a private r
 Two things differ from the paper. First, the paper learns only from the significant cells, so its
 classifiers put every held-out point into a cluster. Here insignificant cells are also learned and
 predicted, as class 0, so that lost and added cells change the scores; these scores are higher than
-in the paper. Second, the paper holds out one tenth of the points. Here each tenth is held out in
-turn, and the scores are averaged.
+in the paper. With ``alone``, :func:`agreement` learns as the paper does. Second, the paper holds out
+one tenth of the points. Here each tenth is held out in turn, and the scores are averaged.
 
 The paper learns a C4.5 decision tree from the cell centres. A tree on the centres of a full grid
 splits between neighbouring cells. A fully grown tree gives every cell its own label, so it predicts
-for a point the label of the point's cell. So :func:`agreement` looks this label up.
+for a point the label of the point's cell. So :func:`agreement` looks this label up. A tree on the
+significant cells alone splits halfway between two of them, so this tree is grown.
 """
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property, lru_cache, partial
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt
 
 from dpviz.base.arrays import Floats
 from dpviz.grid.counts import WeightedPoints, block_sums, tally
@@ -31,6 +35,9 @@ FOLDS = 10
 
 #: Number of points that are counted together.
 _ROWS = 2**22
+
+#: Largest number of significant cells times clusters for a tree; its memory is proportional.
+_TREE = 2**22
 
 
 class Folds:
@@ -103,12 +110,13 @@ def _shuffled_folds(n: int, n_folds: int) -> NDArray[np.uint8]:
 
 
 def agreement(
-    folds: Folds, true: tuple[Stages, ...], private: tuple[Stages, ...]
+    folds: Folds, true: tuple[Stages, ...], private: tuple[Stages, ...], *, alone: bool = False
 ) -> tuple[float, float]:
     """OCM and 2CE that compare private with true clusters, averaged over the folds.
 
     Takes the stages of both runs on each training part. Cells that are not significant are trained
-    and predicted as a separate class.
+    and predicted as a separate class; if ``alone``, they are not trained, and every point gets a
+    cluster.
 
     Notes
     -----
@@ -117,8 +125,38 @@ def agreement(
     """
     scores = []
     for counts, expected, found in zip(folds.test_counts, true, private, strict=True):
-        weights = block_sums(counts, expected.level)
-        table = contingency(expected.labels, found.labels, weights)
+        if alone:
+            filled = counts > 0
+            classes = (_learned_alone(expected, filled), _learned_alone(found, filled))
+            table = contingency(*classes, counts[filled])
+        else:
+            weights = block_sums(counts, expected.level)
+            table = contingency(expected.labels, found.labels, weights)
         scores.append((ocm(table), two_ce(table)))
     mean_ocm, mean_two_ce = np.mean(scores, axis=0)
     return float(mean_ocm), float(mean_two_ce)
+
+
+def _learned_alone(stages: Stages, filled: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Clusters of the filled cells of the grid, by a tree on the centres of significant cells.
+
+    All points of a cell get the same cluster, because the tree splits between cells of the grid:
+    its blocks have an even number of cells per side. Too large trees are replaced by the nearest
+    significant cell.
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    significant, labels, side = stages.significant, stages.labels, 2**stages.level
+    cells = np.argwhere(filled)
+    if not significant.any():
+        return np.zeros(len(cells), dtype=np.int32)
+    if significant.sum() * stages.n_clusters > _TREE:
+        nearest = distance_transform_edt(~significant, return_distances=False, return_indices=True)
+        return cast("NDArray[np.int32]", labels[tuple(nearest)][tuple((cells // side).T)])
+    tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
+    with warnings.catch_warnings():
+        # It expects more cells than this in a cluster.
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        tree.fit(np.argwhere(significant), labels[significant])
+    classes: NDArray[np.int32] = tree.predict((cells + 0.5) / side - 0.5)
+    return classes

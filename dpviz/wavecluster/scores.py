@@ -19,6 +19,11 @@ from dpviz.metrics import matching
 _PAPER = "Chen, Yu, Chirkova 2015"
 
 
+#: The row 000-classes of the papers measures this number.
+_LOWER = "At epsilon 1, it is up to 0.07 lower than OCM on the paper's sets."
+_NEAREST = "If there are too many clusters for a tree, the nearest significant cell decides."
+
+
 def relative_error(found: int, true: int) -> float:
     """Return the difference of a rank from the true rank, divided by the true rank."""
     if not true:
@@ -71,7 +76,7 @@ _ALL = (
     lower_is_better(
         "ocm",
         "OCM",
-        lambda one: one.agreement["ocm"],
+        lambda one: one.agreement[0],
         target=0.05,
         redraws=True,
         plain="Points wrong",
@@ -82,12 +87,32 @@ _ALL = (
     lower_is_better(
         "two_ce",
         "2CE",
-        lambda one: one.agreement["two_ce"],
+        lambda one: one.agreement[1],
         target=0.05,
         redraws=True,
         plain="Pairs wrong",
         help="Share of pairs of held-out points that one result joins and the other separates; "
         "noise is a class, too.",
+        source=f"2-combination enumeration, {_PAPER}, section 6.2",
+    ),
+    lower_is_better(
+        "ocm_alone",
+        "OCM, clusters alone",
+        lambda one: one.agreement_alone[0],
+        target=0.05,
+        redraws=True,
+        help="OCM as printed: decision trees learn the clusters alone, so noise is no class, and "
+        f"every held-out point gets a cluster. {_LOWER} {_NEAREST}",
+        source=f"optimal class matching, {_PAPER}, section 6.2",
+    ),
+    lower_is_better(
+        "two_ce_alone",
+        "2CE, clusters alone",
+        lambda one: one.agreement_alone[1],
+        target=0.05,
+        redraws=True,
+        help="2CE as printed: decision trees learn the clusters alone, so noise is no class, and "
+        f"every held-out point gets a cluster. {_NEAREST}",
         source=f"2-combination enumeration, {_PAPER}, section 6.2",
     ),
     table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8, **PAIRS_AGREE),
@@ -132,5 +157,6 @@ TELLING = (
 #: Scores that need only the two label grids.
 OF_LABELS = ("dsg_c", "f_measure", "f_cells", "ari", "ami")
 
-#: Scores with held-out records, which need one more draw for each of ten parts.
-HELD_OUT = tuple(name for name, score in SCORES.items() if score.redraws)
+#: Scores with held-out records, which need one more draw for each of ten parts. Reports and key
+#: numbers have these two; those of classifiers that know the clusters alone are for comparisons.
+HELD_OUT = ("ocm", "two_ce")

@@ -104,7 +104,15 @@ class Truth:
     def agreement(
         self, config: Config, seed: int, cancelled: IsCancelled | None = None
     ) -> dict[str, float]:
-        """OCM and 2CE of one seed, from a new private run on each of the ten training parts.
+        """OCM and 2CE of one seed, from :meth:`on_parts`."""
+        private = self.on_parts(config, seed, cancelled)
+        ocm, two_ce = agreement(self.folds, self.fold_stages, private)
+        return {"ocm": ocm, "two_ce": two_ce}
+
+    def on_parts(
+        self, config: Config, seed: int, cancelled: IsCancelled | None = None
+    ) -> tuple[Stages, ...]:
+        """Stages of a new private run of one seed on each of the ten training parts.
 
         Raises Cancelled before a run if the computation should stop.
         """
@@ -112,12 +120,10 @@ class Truth:
         work = Work(len(parts), "runs", cancelled=cancelled)
         # A private choice of g and p is made only once, on all records.
         config = replace(config, choose=GIVEN)
-        private = tuple(
+        return tuple(
             run(part, config, SeededNoise(seed, fold)).stages
             for fold, part in enumerate(work.over(parts))
         )
-        ocm, two_ce = agreement(self.folds, self.fold_stages, private)
-        return {"ocm": ocm, "two_ce": two_ce}
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +155,18 @@ class Evaluation:
         return self.truth.class_table(self.stages)
 
     @cached_property
-    def agreement(self) -> dict[str, float]:
+    def _on_parts(self) -> tuple[Stages, ...]:
+        return self.truth.on_parts(self.drawn.config, self.seed)
+
+    @cached_property
+    def agreement(self) -> tuple[float, float]:
         """OCM and 2CE, from private runs on ten training parts."""
-        return self.truth.agreement(self.drawn.config, self.seed)
+        return agreement(self.truth.folds, self.truth.fold_stages, self._on_parts)
+
+    @cached_property
+    def agreement_alone(self) -> tuple[float, float]:
+        """OCM and 2CE of classifiers that know only clusters, from the same runs."""
+        return agreement(self.truth.folds, self.truth.fold_stages, self._on_parts, alone=True)
 
 
 def true_config(config: Config) -> Config:

@@ -26,6 +26,7 @@ from dpviz.kmeans.truth import run_kmeans
 from dpviz.metrics.bands import ENOUGH, band, band_words, end_names
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.ui.widgets.live_figure import encode
+from dpviz.wavecluster.heldout import agreement
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.scores import OF_LABELS
@@ -60,6 +61,9 @@ def test_draws_are_the_runs_of_their_seeds(incomes, method: str) -> None:
             one = found.stages
             expected = truth.scores(one, (*OF_LABELS, *OF_CLASSES))
             expected |= truth.agreement(config, seed)
+            parts = truth.folds, truth.fold_stages, truth.on_parts(config, seed)
+            alone = agreement(*parts, alone=True)
+            expected |= dict(zip(("ocm_alone", "two_ce_alone"), alone, strict=True))
             expected["clusters"] = one.n_clusters
             expected["significant"] = one.significant.sum()
             expected["noise_points"] = truth.noise_points(one)

@@ -64,7 +64,14 @@ def test_a_menu_that_cuts_them_off_still_tells_them_apart():
         ("000-5", "baseline privqt privthr privthrem", 0.1, 2, "k", 10),
         ("000-6", "baseline privqt privthr privthrem", 0.1, 2, "dsg_c", 10),
         ("000-7", "baseline privqt privthr privthrem", 0.1, 2, "f_cells", 10),
-        ("000-8", "baseline privqt privthr privthrem", 0.1, 2, "ocm two_ce", 10),
+        (
+            "000-8",
+            "baseline privqt privthr privthrem",
+            0.1,
+            2,
+            "ocm two_ce ocm_alone two_ce_alone",
+            10,
+        ),
         ("000-alpha", "privthr", 0.5, 1, "dsg_c", 10),
         ("000-grid", "privqt privthr", 0.5, 1, "dsg_c", 10),
         ("002-1", "dplloyd mcmc", 0.05, 1, "space_ratio", 10),
@@ -122,7 +129,7 @@ def test_figures_that_can_share_their_draws_do():
     shared = plans([PRESETS[name] for name in CHEN], [subject()])
     assert len(set(map(id, shared.values()))) == 1
     (plan,) = set(shared.values())
-    assert plan.scores == ("k", "dsg_c", "f_cells", "ocm", "two_ce")
+    assert plan.scores == ("k", "dsg_c", "f_cells", "ocm", "two_ce", "ocm_alone", "two_ce_alone")
     assert plan.seeds == tuple(range(10))
     apart = plans([PRESETS["000-6"], PRESETS["002-1"]])
     assert apart["000-6"] is not apart["002-1"]
@@ -246,7 +253,7 @@ def test_the_command_writes_rows_summaries_and_ranks(command):
     rows = pd.read_csv(out / "rows.csv")
     assert report["rows"] == len(rows) == 4 * 9 * 2
     assert set(rows["data"]) == {"mine"}
-    assert rows[["k", "ocm", "two_ce"]].notna().all(axis=None)
+    assert rows[["k", "ocm", "two_ce", "ocm_alone", "two_ce_alone"]].notna().all(axis=None)
     (plan,) = set(plans([preset("000-5"), preset("000-8")], [subject("mine")], repeats=2).values())
     expected = run_sweep(plan)
     assert (out / "rows.csv").read_text() == expected.to_csv(index=False)

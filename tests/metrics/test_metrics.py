@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations
 from math import comb
@@ -32,10 +33,12 @@ from dpviz.metrics.matching import (
     two_ce,
 )
 from dpviz.privacy.noise_source import SeededNoise
+from dpviz.wavecluster import heldout
 from dpviz.wavecluster.components import label_points
 from dpviz.wavecluster.heldout import Folds, agreement
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source, Stages
+from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth, run
 
 quick = settings(max_examples=150, deadline=None)
@@ -378,25 +381,31 @@ def test_folds_are_the_same_for_every_run(source: Source) -> None:
     np.testing.assert_array_equal(Folds(source).fold_of, Folds(again).fold_of)
 
 
-def tree_predictions(source: Source, stages: Stages, points: np.ndarray) -> np.ndarray:
+def tree_predictions(
+    source: Source, stages: Stages, points: np.ndarray, *, alone: bool = False
+) -> np.ndarray:
     step = 2**stages.level
     width = (source.domain.highs - source.domain.lows) / source.shape
-    index = np.stack([axis.ravel() for axis in np.indices(stages.labels.shape)], axis=1)
-    centres = source.domain.lows + (index + 0.5) * step * width
+    learned = stages.significant if alone else np.ones_like(stages.significant)
+    centres = source.domain.lows + (np.argwhere(learned) + 0.5) * step * width
     tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
-    return tree.fit(centres, stages.labels.ravel()).predict(points)
+    return tree.fit(centres, stages.labels[learned]).predict(points)
 
 
-def by_tree(folds: Folds, true: list[Stages], private: list[Stages]) -> tuple[float, float]:
+def by_tree(
+    folds: Folds, true: tuple[Stages, ...], private: tuple[Stages, ...], *, alone: bool = False
+) -> tuple[float, float]:
     scores = []
     for fold, both in enumerate(zip(true, private, strict=True)):
         test = folds.source.points[folds.fold_of == fold]
         labels = []
         for stages in both:
-            grown = tree_predictions(folds.source, stages, test)
+            labels.append(tree_predictions(folds.source, stages, test, alone=alone))
             looked_up = label_points(test, DOMAIN, SHAPE, stages.labels, stages.level) + 1
-            np.testing.assert_array_equal(grown, looked_up)
-            labels.append(grown)
+            # A tree of clusters alone gives other points a cluster, too.
+            known = looked_up > 0 if alone else slice(None)
+            np.testing.assert_array_equal(labels[-1][known], looked_up[known])
+            assert not alone or labels[-1].all()
         table = contingency(*labels)
         scores.append((ocm(table), two_ce(table)))
     return tuple(np.mean(scores, axis=0))
@@ -409,19 +418,44 @@ def test_looking_up_cells_agrees_with_the_decision_tree(
 ) -> None:
     config = Config(method=method, grid=SHAPE, density=0.4, epsilon=0.5, level=level)
     truth = Truth(source, config)
-    private = [
+    private = tuple(
         run(part, config, SeededNoise(1, fold)).stages
         for fold, part in enumerate(truth.folds.training)
-    ]
-    expected = by_tree(truth.folds, truth.fold_stages, private)
-    assert agreement(truth.folds, truth.fold_stages, tuple(private)) == pytest.approx(expected)
+    )
+    parts = truth.folds, truth.fold_stages, private
+    expected = by_tree(*parts)
+    assert agreement(*parts) == pytest.approx(expected)
     assert truth.agreement(config, 1) == pytest.approx({"ocm": expected[0], "two_ce": expected[1]})
     assert all(score > 0 for score in expected)
+    alone = by_tree(*parts, alone=True)
+    assert agreement(*parts, alone=True) == pytest.approx(alone)
+    assert WaveClusterTrial(truth, config).scores(
+        run(source, config, SeededNoise(1)), 1, ("ocm", "ocm_alone", "two_ce_alone")
+    ) == pytest.approx({"ocm": expected[0], "ocm_alone": alone[0], "two_ce_alone": alone[1]})
 
 
-def test_a_run_agrees_with_itself(source: Source) -> None:
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_run_agrees_with_itself(source: Source, alone: bool) -> None:
     truth = Truth(source, Config(grid=SHAPE, density=0.4))
-    assert agreement(truth.folds, truth.fold_stages, truth.fold_stages) == (0.0, 0.0)
+    parts = truth.folds, truth.fold_stages, truth.fold_stages
+    assert agreement(*parts, alone=alone) == (0.0, 0.0)
+
+
+def test_classifiers_of_clusters_alone_need_no_tree(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too large trees: the nearest significant cell. No cluster: all points are in one class."""
+    truth = Truth(source, Config(grid=SHAPE, density=0.4))
+    monkeypatch.setattr(heldout, "_TREE", 0)
+    (stages, *_), filled = truth.fold_stages, np.ones(SHAPE, dtype=bool)
+    found = heldout._learned_alone(stages, filled).reshape(SHAPE)
+    cells = np.argwhere(stages.significant)
+    for place, label in np.ndenumerate(found):
+        away = np.linalg.norm(cells - np.array(place) // 2, axis=1)
+        nearest = cells[np.isclose(away, away.min())]
+        assert label in stages.labels[tuple(nearest.T)]
+    nothing = replace(stages, labels=np.zeros_like(stages.labels), n_clusters=0)
+    assert not heldout._learned_alone(nothing, filled).any()
 
 
 def test_noise_points_and_records_are_those_of_the_labelled_points(source: Source) -> None:

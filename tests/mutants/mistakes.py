@@ -381,6 +381,15 @@ MISTAKES: dict[str, Mistake] = {
         threshold_itself_is_out=("return average >= value", "return average > value"),
     ),
     **_of(
+        "wavecluster/heldout.py",
+        "metrics/test_metrics.py",
+        noise_is_learned_alone=(
+            "tree.fit(np.argwhere(significant), labels[significant])",
+            "tree.fit(np.argwhere(labels >= 0), labels.ravel())",
+        ),
+        corner_of_a_cell=("(cells + 0.5) / side - 0.5", "cells / side"),
+    ),
+    **_of(
         "metrics/matching.py",
         "metrics/test_metrics.py",
         dsg_c_takes_the_smaller=(

@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpviz.families import SCORES
 from dpviz.papers import PAPERS, ROWS, STATES, Row, frame, headline
 from dpviz.papers.row import FILES, Claim, Measured, read_measured, read_paper, stored
 from tests.benchmarks.papers import function_of, measure
@@ -331,6 +332,10 @@ def test_a_row_that_no_longer_comes_out_differs(monkeypatch: pytest.MonkeyPatch)
     assert (row.outcome, row.difference) == ("100", "-44")
     monkeypatch.setattr("dpviz.papers.row.stored", dict)
     assert (row.state, row.outcome, row.difference) == ("not possible", "", "")
+
+
+def test_the_help_of_ocm_as_printed_has_the_measured_distance_from_ours() -> None:
+    assert f"up to {stored()['000-classes'].value:.2f} lower" in SCORES["ocm_alone"].help
 
 
 # -- summaries ------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise, permutations, product
@@ -43,17 +43,10 @@ TITLES = {"ds1": "DS1", "ds2": "DS2", "ds3": "DS3"}
 #: points, and for scores of trees.
 RANKS, CELLS, CURVE, HELD_OUT, TREES = 2000, 10_000, 400, 200, 50
 
-#: Scores of classifiers that know only the significant cells.
-ALONE = ("ocm_alone", "two_ce_alone")
-
 
 def scored(lab: Lab, data: str, method: str, score: str, draws: int, **options: Any) -> Floats:
     """A score for each of the first seeds, shape (draws,)."""
-    if score in ALONE:
-        number = _alone(lab, data, method, score, options)
-        epsilon = options.get("epsilon", 1.0)
-        return lab.each(f"{score} {data} {method} epsilon={epsilon}", draws, number)
-    if score in ("ocm", "two_ce"):
+    if score in ("ocm", "two_ce", "ocm_alone", "two_ce_alone"):
         return lab.scores(data, method, score, draws, **options)
     if score == "k":
         return lab.of_draws("rank", data, method, draws, lambda run: float(run.k), **options)
@@ -537,53 +530,6 @@ def learned_alone(lab: Lab) -> Measured:
         ours, theirs = (scored(lab, data, method, score, TREES) for score in ("ocm", "ocm_alone"))
         found.append(averaged(ours - theirs, f"{TITLES[data]}, {_title(method)} at ε 1"))
     return largest(found)
-
-
-def _alone(
-    lab: Lab, data: str, method: str, score: str, options: dict[str, Any]
-) -> Callable[[int], float]:
-    """Function from a seed to OCM or 2CE of trees that know only the significant cells."""
-    from dpviz.metrics.matching import contingency, ocm, two_ce
-
-    trial = lab.trial(data, method, **options)
-
-    def both(seed: int) -> Floats:
-        tables = [contingency(*classes) for classes in _predicted_alone(trial, data, seed, lab)]
-        means: Floats = np.mean([(ocm(table), two_ce(table)) for table in tables], axis=0)
-        return means
-
-    def number(seed: int) -> float:
-        key = ("alone", data, method, str(options), seed)
-        return float(lab.kept(key, lambda: both(seed))[ALONE.index(score)])
-
-    return number
-
-
-def _predicted_alone(
-    trial: Any, data: str, seed: int, lab: Lab
-) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """Classes of each tenth of the points, predicted by the true tree and by the private tree."""
-    from dpviz.privacy.noise_source import SeededNoise
-    from dpviz.wavecluster.truth import run
-
-    truth = trial.truth
-    folds, domain = truth.folds, truth.source.domain
-    shape = np.asarray(truth.stages.labels.shape)
-    places = (truth.source.points - domain.lows) / (domain.highs - domain.lows) * shape - 0.5
-    for fold, (part, stages) in enumerate(zip(folds.training, truth.fold_stages, strict=True)):
-        own = places[folds.fold_of == fold]
-        true = lab.kept(("true tree", data, fold), lambda: _classes(stages, own))  # noqa: B023
-        yield true, _classes(run(part, trial.config, SeededNoise(seed, fold)).stages, own)
-
-
-def _classes(stages: Any, places: Floats) -> NDArray[Any]:
-    """Classes of positions, predicted by a tree that separates the significant cells completely."""
-    from sklearn.tree import DecisionTreeClassifier
-
-    tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
-    tree.fit(np.argwhere(stages.significant), stages.labels[stages.significant])
-    classes: NDArray[Any] = tree.predict(places)
-    return classes
 
 
 # -- noise of coefficients ------------------------------------------------------------------
