@@ -43,7 +43,7 @@ from dpviz.wavecluster.theorems import KBounds
 _LATTICE = 64
 
 #: Minimum width of a strip in pixels, so that its heading does not overlap the next heading.
-_STRIP = 108
+_STRIP = 120
 
 #: Scores of the true run compared with itself; no centre is kept, because there is no noise.
 _ITSELF = {
@@ -171,7 +171,8 @@ def strips(
     """
     bounds = bounds or {}
     data: list[Trace] = []
-    layout = base_layout(title, (8, 8, 64 + 14 * means, 12), shapes=[], uirevision="strips")
+    margins = (8, 48, 64 + 14 * means, 12)
+    layout = base_layout(title, margins, shapes=[], uirevision="strips")
     gap = min(0.075, 0.6 / len(draws.scores))
     wide = 1 / len(draws.scores) - gap
     described = []

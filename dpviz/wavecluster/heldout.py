@@ -6,8 +6,8 @@ predict the last tenth. Do this once with the true run and once with a private r
 Two things differ from the paper. First, the paper learns only from the significant cells, so its
 classifiers put every held-out point into a cluster. Here insignificant cells are also learned and
 predicted, as class 0, so that lost and added cells change the scores; these scores are higher than
-in the paper. With ``alone``, :func:`agreement` learns as the paper does. Second, the paper holds out
-one tenth of the points. Here each tenth is held out in turn, and the scores are averaged.
+in the paper. With ``alone``, :func:`agreement` learns as the paper does. Second, the paper holds
+out one tenth of the points. Here each tenth is held out in turn, and the scores are averaged.
 
 The paper learns a C4.5 decision tree from the cell centres. A tree on the centres of a full grid
 splits between neighbouring cells. A fully grown tree gives every cell its own label, so it predicts
