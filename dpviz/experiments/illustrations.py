@@ -13,7 +13,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.base.tables import read_table_file
 from dpviz.data.samples import load_sample, sample
 from dpviz.experiments.presets import PRESETS, Figure
-from dpviz.experiments.worker_times import worker_times
+from dpviz.experiments.worker_times import WorkerTimes, worker_times
 from dpviz.families import CARDS
 from dpviz.family.claim import why_not
 from dpviz.grid.domain import Domain
@@ -137,20 +137,22 @@ class TimeFigure(Figure):
     @property
     def text(self) -> str:
         """Readable results."""
-        return "\n".join(f"       {one}" for one in self.sentences)
+        return "\n".join(f"       {one}" for one in self.sentences(worker_times()))
 
-    @property
-    def sentences(self) -> list[str]:
+    def sentences(self, times: WorkerTimes) -> list[str]:
         """Describe the model and how the times were measured."""
-        found = worker_times().sentences(self.method)
+        found = times.sentences(self.method)
         return found[-1:] if self.over == "epsilon" else found
 
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
-        """Return measured times and times of the model.
+        """Return measured times and times of the model, for each variant that was measured.
 
         ``python -m tests.benchmarks.mapreduce`` measures the times again.
         """
-        times = worker_times()
+        every = {one.variant: one for one in (worker_times("published"), worker_times("sound"))}
+        return pd.concat(map(self._frame, every.values()), ignore_index=True)
+
+    def _frame(self, times: WorkerTimes) -> pd.DataFrame:
         if self.over == "epsilon":
             return times.epsilon_frame()
         if self.over == "workers":

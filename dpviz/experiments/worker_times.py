@@ -1,8 +1,9 @@
 """Run times of k-means on stored records and several workers: measurements and a model.
 
-The file ``worker_times.json`` contains the results; ``python -m tests.benchmarks.mapreduce``
-measures them again. One and two workers are measured. The model of a pass predicts the times for
-more workers and more records.
+The file ``worker_times.json`` contains the results of the sound variants, and
+``worker_times_published.json`` those of the published variants; ``python -m
+tests.benchmarks.mapreduce`` measures them again. One and two workers are measured. The model of a
+pass predicts the times for more workers and more records.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dpviz.base.errors import InputError
 from dpviz.base.numbers import power_of_ten, readable
 from dpviz.base.tables import read_table_file
 from dpviz.families import CARDS
+from dpviz.family.card import VariantName
 
 FILE = Path(__file__).with_name("worker_times.json")
 
@@ -177,10 +179,12 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerTimes:
-    """All measurements, and the models fitted to them.
+    """All measurements of one variant, and the models fitted to them.
 
     Parameters
     ----------
+    variant
+        Variant of all runs.
     machine, versions
         Machine and package versions of the measurements.
     columns, clusters, epsilon
@@ -201,6 +205,11 @@ class WorkerTimes:
     ceiling: float
     models: Mapping[str, PassModel]
     timings: tuple[Timing, ...]
+    variant: VariantName = "sound"
+
+    def title(self, method: str) -> str:
+        """Title of a method with the variant of the runs."""
+        return f"{CARDS[method].title}, {self.variant}"
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -255,7 +264,7 @@ class WorkerTimes:
 
     def sentences(self, method: str) -> list[str]:
         """Describe the model, the bends of the curves, the work of an hour, and the machine."""
-        model, title = self.models[method], CARDS[method].title
+        model, title = self.models[method], self.title(method)
         most, largest = WORKERS[-1], PART_RECORDS
         bend, wide = (model.bend(MOST_RECORDS, size) for size in (largest, 10 * largest))
         rate = self.columns * _NUMBER / model.point / 1e6 if model.point else math.inf
@@ -305,13 +314,13 @@ class WorkerTimes:
     def records_frame(self, method: str) -> pd.DataFrame:
         """Return times by number of records: all measured runs, and the model of ``method``."""
         rows: list[dict[str, object]] = [
-            _row(name, one.records, workers, one.seconds, "measured")
+            self._row(name, one.records, workers, one.seconds, "measured")
             for name in self.methods
             for workers in (1, 2)
             for one in self.over_records(name, workers)
         ]
         rows += [
-            _row(method, points, workers, self.seconds(method, points, workers), "model")
+            self._row(method, points, workers, self.seconds(method, points, workers), "model")
             for workers in WORKERS
             for points in self._sizes(method)
         ]
@@ -323,9 +332,9 @@ class WorkerTimes:
         for points in self._sizes(method):
             measured = {one.records for one in self.over_records(method, 2)}
             if points in measured:
-                rows.append(_ratio(points, 2, self.speedup(method, points), "measured"))
+                rows.append(self._ratio(points, 2, self.speedup(method, points), "measured"))
             rows += [
-                _ratio(points, workers, model.speedup(points, workers), "model")
+                self._ratio(points, workers, model.speedup(points, workers), "model")
                 for workers in WORKERS
             ]
         return pd.DataFrame(rows)
@@ -336,6 +345,7 @@ class WorkerTimes:
             [
                 {
                     "method": one.method,
+                    "variant": self.variant,
                     "epsilon": one.epsilon,
                     "records": one.records,
                     "workers": one.workers,
@@ -352,19 +362,23 @@ class WorkerTimes:
         first = round(math.log10(self.over_records(method, 1)[0].records))
         return [10**power for power in range(first, round(math.log10(MOST_RECORDS)) + 1)]
 
+    def _row(
+        self, method: str, records: int, workers: int, seconds: float, kind: str
+    ) -> dict[str, object]:
+        return {
+            "method": method, "variant": self.variant, "workers": workers, "records": records,
+            "seconds": seconds, "kind": kind,
+        }  # fmt: skip
+
+    def _ratio(self, records: int, workers: int, ratio: float, kind: str) -> dict[str, object]:
+        return {
+            "variant": self.variant, "records": records, "workers": workers, "S(m)": ratio,
+            "kind": kind,
+        }  # fmt: skip
+
 
 def _set_of(one: Timing) -> tuple[int, int, int]:
     return one.records, one.parts, one.workers
-
-
-def _row(method: str, records: int, workers: int, seconds: float, kind: str) -> dict[str, object]:
-    return {
-        "method": method, "workers": workers, "records": records, "seconds": seconds, "kind": kind,
-    }  # fmt: skip
-
-
-def _ratio(records: int, workers: int, ratio: float, kind: str) -> dict[str, object]:
-    return {"records": records, "workers": workers, "S(m)": ratio, "kind": kind}
 
 
 def check_price(price: float) -> None:
@@ -395,14 +409,20 @@ def _time(seconds: float) -> str:
     return f"{readable(seconds / 1e-9, 2)} ns"
 
 
+def file_of(variant: VariantName) -> Path:
+    """File with the times of a variant."""
+    return FILE if variant == "sound" else FILE.with_stem(f"{FILE.stem}_{variant}")
+
+
 @cache
-def worker_times() -> WorkerTimes:
-    """Read the stored times.
+def worker_times(variant: VariantName = "published") -> WorkerTimes:
+    """Read the stored times of a variant, or those of the sound variant if it has none.
 
     Raises InputError if there are no measurements yet.
     """
+    file = file_of(variant)
     try:
-        found: WorkerTimes = read_table_file(FILE, WorkerTimes)
+        found: WorkerTimes = read_table_file(file if file.exists() else FILE, WorkerTimes)
     except FileNotFoundError:
         raise InputError(
             "there are no times on workers yet: python -m tests.benchmarks.mapreduce measures "

@@ -1,10 +1,11 @@
 """Run paper 004's experiments on Dask workers: times, speedups S(m) = T1 / Tm, and a model.
 
-    python -m tests.benchmarks.mapreduce [--most RECORDS] [--out FILE]
+    python -m tests.benchmarks.mapreduce [--variant NAME] [--most RECORDS] [--out FILE]
 
-DPLloyd, the MapReduce form and contour budgets read stored records on one and on two workers; the
-results are written to ``dpviz/experiments/worker_times.json``. 10^8 records need ten minutes, 8 GB
-in the folder for temporary files (``TMPDIR``), and 8 GB of free memory. ``python -m
+DPLloyd, the MapReduce form and contour budgets read stored records on one and on two workers, as
+sound or as published variants. The results are written to the file of the variant
+(:func:`dpviz.experiments.worker_times.file_of`). 10^8 records need ten to twenty minutes, 8 GB in
+the folder for temporary files (``TMPDIR``), and 8 GB of free memory. ``python -m
 tests.benchmarks mapreduce`` measures fewer records, and only prints the results.
 
 The model adds up the costs of a pass, see :class:`dpviz.experiments.worker_times.PassModel`. The
@@ -31,6 +32,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -50,7 +52,8 @@ from dpviz.data.engine.tables import (
     summed,
 )
 from dpviz.data.stored import Stored, stored
-from dpviz.experiments.worker_times import FILE, PassModel, Timing, WorkerTimes, parts_of
+from dpviz.experiments.worker_times import PassModel, Timing, WorkerTimes, file_of, parts_of
+from dpviz.family.card import VariantName
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.stored import StoredRecords
@@ -80,17 +83,19 @@ PACKAGES = ("dask", "distributed", "numba", "numpy", "pyarrow")
 
 def main() -> None:
     """Measure fewer records, and print the results."""
-    report(measured(10**7))
+    report(measured(10**7, "sound"))
 
 
 def publish(arguments: Sequence[str]) -> None:
     """Measure everything, and write the file."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.mapreduce")
     parser.add_argument("--most", type=float, default=MOST, help="records of the largest set")
-    parser.add_argument("--out", type=Path, default=FILE, help="file to write")
+    variants = get_args(VariantName)
+    parser.add_argument("--variant", default="sound", choices=variants, help="variant to run")
+    parser.add_argument("--out", type=Path, help="file to write (default: that of the variant)")
     given = parser.parse_args(arguments)
-    found = measured(int(given.most))
-    given.out.write_text(written(found), encoding="utf-8")
+    found = measured(int(given.most), given.variant)
+    (given.out or file_of(given.variant)).write_text(written(found), encoding="utf-8")
     report(found)
 
 
@@ -103,7 +108,7 @@ def written(found: WorkerTimes) -> str:
     return "{\n" + ",\n".join([*lines, f'"timings": [\n{rows}\n]']) + "\n}\n"
 
 
-def measured(most: int) -> WorkerTimes:
+def measured(most: int, variant: VariantName) -> WorkerTimes:
     """Measure runs with several numbers of records and ε, and the machine's limit; fit models."""
     ceilings = [yardstick()]
     sizes = [10**power for power in range(5, 19) if FEWEST <= 10**power <= most]
@@ -118,10 +123,11 @@ def measured(most: int) -> WorkerTimes:
             with cluster(workers) as engine:
                 for method in METHODS:
                     for n, source in sets:
-                        found.append(timing(method, EPSILON, source, n, engine, workers))
+                        found.append(timing(method, EPSILON, source, n, engine, workers, variant))
                         say(found[-1])
                     if workers == WORKERS[-1]:
-                        found += over_epsilon(method, dict(sets)[OVER_EPSILON], engine, workers)
+                        source = dict(sets)[OVER_EPSILON]
+                        found += over_epsilon(method, source, engine, workers, variant)
             ceilings.append(yardstick())
         merge = merging(dict(sets)[IN_TINY * TINY[1]])
     ceiling = float(f"{np.median(ceilings):.3g}")
@@ -143,6 +149,7 @@ def measured(most: int) -> WorkerTimes:
             for method in METHODS
         },
         timings=tuple(found),
+        variant=variant,
     )
 
 
@@ -282,14 +289,22 @@ class Alone:
         return summed(joined([read_alone(work, part) for part in parts]))
 
 
-def clustered(method: str, epsilon: float, source: Stored, engine: Engine) -> None:
+def clustered(
+    method: str, epsilon: float, source: Stored, engine: Engine, variant: VariantName = "sound"
+) -> None:
     records = StoredRecords(name="records", parts=source.parts, engine=engine, domain=DOMAIN)
-    config = KMeansConfig(method=method, clusters=CLUSTERS, epsilon=epsilon)
+    config = KMeansConfig(method=method, clusters=CLUSTERS, epsilon=epsilon, variant=variant)
     run_kmeans(records, config, SeededNoise(0))
 
 
 def timing(
-    method: str, epsilon: float, source: Stored, records: int, engine: Engine, workers: int
+    method: str,
+    epsilon: float,
+    source: Stored,
+    records: int,
+    engine: Engine,
+    workers: int,
+    variant: VariantName,
 ) -> Timing:
     """Time of a run: the minimum after a warm-up run. A long run is measured only once."""
     times: list[float] = []
@@ -298,7 +313,7 @@ def timing(
     while len(times) <= REPEATS:
         watched = Watched(engine)
         busy, start = others(), time.perf_counter()
-        clustered(method, epsilon, source, watched)
+        clustered(method, epsilon, source, watched, variant)
         times.append(time.perf_counter() - start)
         taken.append((others() - busy) / times[-1])
         if times[0] > LONG:
@@ -330,12 +345,14 @@ def others() -> float:
     return float(every.user + every.nice + every.system - ours)
 
 
-def over_epsilon(method: str, source: Stored, engine: Engine, workers: int) -> list[Timing]:
+def over_epsilon(
+    method: str, source: Stored, engine: Engine, workers: int, variant: VariantName
+) -> list[Timing]:
     """Measure runs at all budgets, except the budget of the runs that vary the records."""
     found = []
     for epsilon in EPSILONS:
         if epsilon != EPSILON:
-            found.append(timing(method, epsilon, source, OVER_EPSILON, engine, workers))
+            found.append(timing(method, epsilon, source, OVER_EPSILON, engine, workers, variant))
             say(found[-1])
     return found
 

@@ -33,6 +33,7 @@ from dpviz.experiments.sweep import (
     subject_of_sample,
     summary,
 )
+from dpviz.experiments.worker_times import worker_times
 from dpviz.families import CARDS, FAMILIES, family_of, trial_of
 from dpviz.figures.compare import Chart, curves
 from dpviz.grid.domain import Domain
@@ -345,7 +346,7 @@ def test_times_on_workers_say_what_was_measured_and_what_an_hour_costs(app):
     assert hours["cost of an hour"].tolist() == [0.5 * one for one in hours["workers"]]
     pd.testing.assert_frame_equal(times, FIGURES["004-5"].table())
     said = " ".join(one.value for one in test.markdown)
-    for sentence in FIGURES["004-5"].sentences:
+    for sentence in FIGURES["004-5"].sentences(worker_times()):
         assert plain_text(sentence) in said
     assert any("2 cores" in one.value for one in test.caption)
     assert "".join(test.query_params["price"]) == "0.5"
@@ -361,6 +362,24 @@ def test_times_on_workers_say_what_was_measured_and_what_an_hour_costs(app):
         assert any(FIGURES[name].caption in one.value for one in test.caption)
     test = choose(test, preset="none")
     assert title(test).startswith("DSG_C over ε")
+
+
+def test_times_on_workers_are_shown_of_either_variant(app, monkeypatch):
+    read, sound = "dpviz.ui.compare.worker_times.worker_times", worker_times("sound")
+
+    def shown(test: AppTest) -> str:
+        return figure(test)["figure"]["data"][0]["name"].rpartition(", ")[2]
+
+    monkeypatch.setattr(read, lambda variant: sound)  # only this one is measured
+    test = app(preset="004-6")
+    assert shown(test) == "sound"
+    assert not test.segmented_control
+    monkeypatch.setattr(read, lambda variant: replace(sound, variant=variant))
+    test = app(preset="004-6")
+    assert shown(test) == "published"
+    checked(control(test.segmented_control, "compare:variant").set_value("sound").run())
+    assert shown(test) == "sound"
+    assert shown(app(preset="004-6", variant="sound")) == "sound"
 
 
 def test_the_picture_of_merged_clusters_opens_in_its_explorer(app):

@@ -13,7 +13,7 @@ import streamlit as st
 
 from dpviz.base.errors import InputError, shown
 from dpviz.data.samples import Sample, sample, sample_names
-from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS
+from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS, TimeFigure
 from dpviz.experiments.presets import PRESETS, Preset
 from dpviz.experiments.sweep import Plan, Subject, axes, axis_value, subject_of_sample
 from dpviz.experiments.worker_times import check_price
@@ -320,8 +320,10 @@ def _change_preset(state: CompareState) -> None:
 
 
 def _take_preset(state: CompareState, but: Iterable[str] = ()) -> None:
-    chosen = PRESETS.get(state.get("preset"))
-    if chosen is None:
+    chosen = FIGURES.get(state.get("preset"))
+    if isinstance(chosen, TimeFigure) and "variant" not in but:
+        state.set("variant", "published")
+    if not isinstance(chosen, Preset):
         return
     values = {
         "data": Names(chosen.samples),

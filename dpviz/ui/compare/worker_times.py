@@ -13,12 +13,11 @@ from dpviz.experiments.worker_times import (
     records_text,
     worker_times,
 )
-from dpviz.families import CARDS
 from dpviz.figures.panels import Panels
 from dpviz.figures.worker_times import speedups, time_over_epsilon, time_over_records
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.session.state import UrlState
-from dpviz.ui.widgets.show import show_panels, theme_mode
+from dpviz.ui.widgets.show import segments, show_panels, theme_mode
 from dpviz.ui.widgets.stamp import Stamp
 
 #: Highest price of an hour of one worker, in any currency.
@@ -27,7 +26,9 @@ MOST_PRICE = 1e6
 
 def show_worker_times(one: TimeFigure, state: UrlState) -> None:
     """Show a figure of times, its findings, and the costs of runs according to the model."""
-    times, mode = worker_times(), theme_mode()
+    if worker_times("published").variant == "published":
+        segments(state, "variant", "Variant", {"published": "published", "sound": "sound"})
+    times, mode = worker_times(state.get("variant")), theme_mode()
     measured = f"measured on {times.machine['cores']} cores; times beyond 2 workers are calculated"
     stamp = Stamp(allowed=True, shows="times on made-up data", facts=(measured,))
     show = partial(show_figure, one.name, stamp)
@@ -37,7 +38,7 @@ def show_worker_times(one: TimeFigure, state: UrlState) -> None:
         show(speedups(times, one.method, mode), about="speedup")
     else:
         show(time_over_records(times, one.method, mode), about="time over records")
-    st.markdown("\n".join(f"* {plain_text(sentence)}" for sentence in one.sentences))
+    st.markdown("\n".join(f"* {plain_text(sentence)}" for sentence in one.sentences(times)))
     if one.over != "epsilon":
         _costs(times, one.method, state)
     facts = [f"{name} {value}" for name, value in times.versions.items()]
@@ -45,7 +46,7 @@ def show_worker_times(one: TimeFigure, state: UrlState) -> None:
         f"{times.machine['system']}, {times.machine['cores']} cores, Python "
         f"{times.machine['python']}, {', '.join(facts)}; {times.columns} columns, K "
         f"{times.clusters}. "
-        "python -m tests.benchmarks.mapreduce measures again."
+        f"python -m tests.benchmarks.mapreduce --variant {times.variant} measures again."
     )
 
 
@@ -61,7 +62,7 @@ def show_figure(name: str, stamp: Stamp, panels: Panels, *, about: str) -> None:
 
 
 def _costs(times: WorkerTimes, method: str, state: UrlState) -> None:
-    over = f"{CARDS[method].title} over {records_text(MOST_RECORDS)} records, by the model"
+    over = f"{times.title(method)} over {records_text(MOST_RECORDS)} records, by the model"
     st.markdown(f"**{plain_text(over)}**")
     st.number_input(
         "Price of an hour of one worker",
