@@ -101,8 +101,8 @@ _ALL = (
         lambda one: one.agreement_alone[0],
         target=0.05,
         redraws=True,
-        help="OCM as printed: decision trees learn the clusters alone, so noise is no class, and "
-        f"every held-out point gets a cluster. {_LOWER} {_NEAREST}",
+        help="OCM as printed: decision trees learn only from significant cells, so noise is no "
+        f"class, and every held-out point gets a cluster. {_LOWER} {_NEAREST}",
         source=f"optimal class matching, {_PAPER}, section 6.2",
     ),
     lower_is_better(
@@ -111,8 +111,8 @@ _ALL = (
         lambda one: one.agreement_alone[1],
         target=0.05,
         redraws=True,
-        help="2CE as printed: decision trees learn the clusters alone, so noise is no class, and "
-        f"every held-out point gets a cluster. {_NEAREST}",
+        help="2CE as printed: decision trees learn only from significant cells, so noise is no "
+        f"class, and every held-out point gets a cluster. {_NEAREST}",
         source=f"2-combination enumeration, {_PAPER}, section 6.2",
     ),
     table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8, **PAIRS_AGREE),
