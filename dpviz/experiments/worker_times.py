@@ -207,7 +207,7 @@ class WorkerTimes:
     timings: tuple[Timing, ...]
     variant: VariantName = "sound"
 
-    def title(self, method: str) -> str:
+    def name_of(self, method: str) -> str:
         """Title of a method with the variant of the runs."""
         return f"{CARDS[method].title}, {self.variant}"
 
@@ -264,7 +264,7 @@ class WorkerTimes:
 
     def sentences(self, method: str) -> list[str]:
         """Describe the model, the bends of the curves, the work of an hour, and the machine."""
-        model, title = self.models[method], self.title(method)
+        model, title = self.models[method], self.name_of(method)
         most, largest = WORKERS[-1], PART_RECORDS
         bend, wide = (model.bend(MOST_RECORDS, size) for size in (largest, 10 * largest))
         rate = self.columns * _NUMBER / model.point / 1e6 if model.point else math.inf

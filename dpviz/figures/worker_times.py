@@ -52,7 +52,7 @@ def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
 
     For the other methods, the times measured on one worker are shown.
     """
-    title = times.title(method)
+    title = times.name_of(method)
     fewest, most = (times.over_records(method, 1)[end] for end in (0, -1))
     data, annotations = [], [_label("workers", 1.0, yref="paper", yshift=12)]
     for number, workers in enumerate(WORKERS):
@@ -68,7 +68,7 @@ def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
             data.append(_measured(found, "measured", colour, "circle"))
     for other in times.methods:
         if other != method:
-            look, name = look_of(other, mode), f"{times.title(other)}, 1 worker"
+            look, name = look_of(other, mode), f"{times.name_of(other)}, 1 worker"
             data.append(_measured(times.over_records(other, 1), name, INK[mode], look.symbol, 1))
     layout = base_layout(
         f"{title}: seconds of a run over the number of records",
@@ -97,7 +97,11 @@ def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
     """Plot the measured times of all methods over the privacy budget of a run."""
     data, texts = [], []
     for method in times.methods:
-        found, look, title = times.over_epsilon(method), look_of(method, mode), times.title(method)
+        found, look, title = (
+            times.over_epsilon(method),
+            look_of(method, mode),
+            times.name_of(method),
+        )
         seconds = [one.seconds for one in found]
         texts.append(f"{title} {readable(min(seconds))} to {readable(max(seconds))} s")
         data.append(
@@ -132,7 +136,7 @@ def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
 
 def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
     """Plot S(m) over workers for several numbers of records, next to the ideal S(m)."""
-    model, title = times.models[method], times.title(method)
+    model, title = times.models[method], times.name_of(method)
     ideal = {"color": INK[mode], "width": 1.5, "dash": "dot"}
     data: list[Trace] = [
         scatter("lines", [*WORKERS], [*WORKERS], "ideal: S(m) = m", line=ideal, name="ideal: m"),

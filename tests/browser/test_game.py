@@ -48,7 +48,7 @@ def test_a_hand_plays_alone_and_with_a_class(
     # A player can beat a leaking method by eye, as the page says.
     watched.choose("Play against", "Town map (PrivQT as published)")
     page.get_by_text("How can it be beaten?").click()
-    page.get_by_text("all others are in one corner").wait_for()
+    page.get_by_text("all other persons are in one corner").wait_for()
 
     # A room: the teacher uses this page, and a player opens the link on a phone.
     watched.choose("Play against", "Four squares (PrivQT)")

@@ -233,6 +233,6 @@ def test_what_epsilon_means_stands_beside_it(owner, path: str) -> None:
     # Another page can be opened while the panel is open, also by the link in the panel.
     panel.get_by_role("link", name="Glossary").click()
     expect(page.get_by_role("heading", name="Glossary", level=1)).to_be_attached()
-    expect(page.get_by_text("Limit for what a result may reveal")).to_be_visible()
+    expect(page.get_by_text("Limit on the information that a result may reveal")).to_be_visible()
     page.get_by_role("link", name="k-means").first.click()
     page.wait_for_selector(".gtitle")

@@ -262,7 +262,7 @@ def test_the_command_writes_rows_summaries_and_ranks(command):
         assert (out / f"{name}.csv").read_text() == text_of
     assert [one["name"] for one in report["figures"]] == ["000-5", "000-8"]
     assert "k' (mean) by epsilon" in text
-    assert "share of the draws inside Theorems 4 to 6" in text
+    assert "share of the draws inside the bounds of Theorems 4 to 6" in text
     assert pd.read_csv(out / "k_table.csv")["promised"].notna().sum() == 3 * 9
     assert pd.read_csv(out / "k_table.csv")["k"].nunique() == 1
 
@@ -390,7 +390,7 @@ def test_baseline_merges_two_clusters_in_its_picture():
         (f"002-1 {MINE} --repeats 0", "--repeats 0"),
         (f"002-1 {MINE} --seed -1", "--seed -1"),
         ("002-1 --data {data}:magic=3", "magic is unknown; choose from grid, density, clusters"),
-        ("002-1 --data {data}:clusters=many", 'clusters = "many" is not a number'),
+        ("002-1 --data {data}:clusters=many", 'clusters = "many" must be a number'),
         ("002-1 --data {data} --data {data}", 'data "points.csv" is given 2 times'),
         ("002-1 --data missing.csv", "missing.csv"),
         (f"002-1 {MINE} --variant mine", 'variant = "mine" is unknown'),

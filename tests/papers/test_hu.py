@@ -85,9 +85,9 @@ def test_card_has_the_numbers_of_a_whole_budget_in_each_iteration(lab: Lab) -> N
 
 def test_card_has_the_numbers_of_both_readings_of_a_random_start(lab: Lab) -> None:
     text = next(one for one in CARDS["dplloyd"].deviations if "does not say from which set" in one)
-    rows = re.findall(r"(\w+) ((?:\.\d\d, ){3}\.\d\d)", text)
-    assert [name for name, _ in rows] == ["records", "places"]
-    for start, (_, numbers) in zip(("records", "random"), rows, strict=True):
+    rows = re.findall(r"((?:\.\d\d, ){3}\.\d\d) for (\w+)", text)
+    assert [name for _, name in rows] == ["records", "places"]
+    for start, (numbers, _) in zip(("records", "random"), rows, strict=True):
         for epsilon, said in zip((0.1, 0.25, 0.5, 1.0), numbers.split(", "), strict=True):
             given = options("dplloyd") | {"start": start}
             found = lab.class_f("unbalance", "dplloyd", FEW, epsilon=epsilon, **given)

@@ -327,7 +327,7 @@ def test_the_stored_table_has_all_kinds_and_its_sentences_hold() -> None:
         (one["again"] for row in table.values() for one in row.values() if "again" in one),
         key=lambda one: one["limit"],
     )
-    assert f"{worst['passed']} of 2,000 releases have an unmarked cluster" in page
+    assert f"Of its 2,000 releases, {worst['passed']} have an unmarked cluster" in page
     assert f"at most {worst['limit']:.1%} with 99% confidence" in page
 
 

@@ -210,7 +210,7 @@ def test_units_keep_the_cap_and_scale_the_noise(estimator):
     ("model", "units", "begins"),
     [
         (PrivQT(cap=2), None, "cap = 2 needs units"),
-        (PrivQT(cap=0), np.arange(9), "cap = 0: keep"),
+        (PrivQT(cap=0), np.arange(9), "cap = 0: give a whole number"),
         (PrivQT(), np.arange(8), "units have shape (8,)"),
         (WaveCluster(), np.arange(9), "units = ... need a private method"),
     ],

@@ -62,7 +62,7 @@ def show_figure(name: str, stamp: Stamp, panels: Panels, *, about: str) -> None:
 
 
 def _costs(times: WorkerTimes, method: str, state: UrlState) -> None:
-    over = f"{times.title(method)} over {records_text(MOST_RECORDS)} records, by the model"
+    over = f"{times.name_of(method)} over {records_text(MOST_RECORDS)} records, by the model"
     st.markdown(f"**{plain_text(over)}**")
     st.number_input(
         "Price of an hour of one worker",
