@@ -145,7 +145,7 @@ def test_counts_equal_those_of_numpy(case: tuple) -> None:
 @given(
     domain=domains(2),
     shape=st.tuples(st.integers(2, 300), st.integers(2, 300)),
-    kinds=st.lists(st.sampled_from(["free", "beside", "hard"]), min_size=1, max_size=40),
+    kinds=st.lists(st.sampled_from(["free", "beside", "hard"]), min_size=1, max_size=20),
     order=st.sampled_from(["rows", "columns", "strided"]),
     seed=st.integers(0, 2**32),
 )

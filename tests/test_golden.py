@@ -1,20 +1,38 @@
 """No output for readers changes unnoticed: see tests/golden/build.py."""
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from dpviz.families import CARDS
-from tests.golden.build import FOLDER, PARTS, as_text, runs, text
+from tests.golden.build import CASES, FOLDER, LINKS, PARTS, as_text, links, releases, runs, text
+from tests.support.tiers import daily
 
 
 def stored(part: str) -> str:
     return (FOLDER / f"{part}.json").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("part", [part for part in PARTS if part != "runs"])
+@pytest.mark.parametrize(
+    "part", [part for part in PARTS if part not in ("links", "releases", "runs")]
+)
 def test_nothing_changed(part: str) -> None:
     assert text(part) == stored(part), "if it is meant: python -m tests.golden.build"
+
+
+# A page is shown for every link, and a release is made for every case: a third of them every day.
+@pytest.mark.parametrize("first", daily(range(3), (0).__eq__))
+@pytest.mark.parametrize(
+    ("part", "made", "cases"), [("links", links, LINKS), ("releases", releases, CASES)]
+)
+def test_no_case_changed(part: str, made: Any, cases: Sequence[Any], first: int) -> None:
+    before = json.loads(stored(part))
+    now = made(cases[first::3])
+    assert now.keys() <= before.keys(), "write its text: python -m tests.golden.build"
+    assert as_text(now) == as_text({name: before[name] for name in now})
+    assert len(before) == len(cases) + (part == "releases")  # the schema
 
 
 @pytest.mark.parametrize("method", CARDS)

@@ -141,10 +141,10 @@ def _number(cell: str) -> Any:
         return cell
 
 
-def releases() -> dict[str, Any]:
+def releases(cases: Iterable[Any] = CASES) -> dict[str, Any]:
     """Bundles with noise that is repeatable by a seed: the document, and the names of all files."""
     found: dict[str, Any] = {"schema": hashlib.sha256(schema()).hexdigest()}
-    for case in CASES:
+    for case in cases:
         prepared = Prepared.build(dataset(0, 300), request_of(case))
         bundle = files(prepared.draw(0.7, Repeated))
         document = json.loads(bundle["release.json"])
@@ -179,9 +179,9 @@ class Repeated(SecureAccountant):
         return int(np.argmax(scores))
 
 
-def links() -> dict[str, Any]:
+def links(chosen: Iterable[tuple[str, dict[str, str]]] = LINKS) -> dict[str, Any]:
     """Texts of every page for a link."""
-    return {f"{page} {json.dumps(link)}": rounded(_shown(page, link)) for page, link in LINKS}
+    return {f"{page} {json.dumps(link)}": rounded(_shown(page, link)) for page, link in chosen}
 
 
 def _shown(page: str, link: dict[str, str]) -> dict[str, Any]:
