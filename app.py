@@ -28,7 +28,7 @@ def show() -> None:
     from dpviz.ui.widgets.embed import EMBED_STYLE, embedded
 
     # Called before the navigation, which would otherwise load its icon from an outside host.
-    st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
+    st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide", initial_sidebar_state=240)
     st.logo(LOGO)
     st.html(STYLE)
     if embedded():

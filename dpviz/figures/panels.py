@@ -78,9 +78,9 @@ def on(panel: int) -> dict[str, str]:
     return {"xaxis": f"x{suffix(panel)}", "yaxis": f"y{suffix(panel)}"}
 
 
-def place(row: tuple[int, int], slot: tuple[int, int]) -> Extent:
+def place(row: tuple[int, int], slot: tuple[int, int], gap_x: float = 0.05) -> Extent:
     """Range of a panel; ``row`` is (row, number of rows), ``slot`` (column, number of columns)."""
-    gap_x, gap_y = (0.05, 0.12)
+    gap_y = 0.12
     wide = (1 - gap_x * (slot[1] - 1)) / slot[1]
     high = (1 - gap_y * (row[1] - 1)) / row[1]
     left, bottom = slot[0] * (wide + gap_x), (row[1] - 1 - row[0]) * (high + gap_y)
@@ -135,7 +135,8 @@ def add_axes(
             "xy", columns, domain.bounds, is_at_edge(row, slot), strict=True
         )
     ]
-    add_chart_axes(layout, panel, place(row, slot), looks[0], looks[1])
+    # Only the first map of a row has numbers at its left side, so there is little space between.
+    add_chart_axes(layout, panel, place(row, slot, 0.02), looks[0], looks[1])
 
 
 def add_heading(

@@ -296,7 +296,7 @@ def test_nothing_is_cut_off_or_overlaps_on_a_small_screen(explorer, link):
     controls = watched.page.locator(
         "[data-testid=stSidebar] [data-testid=stSelectbox], "
         "[data-testid=stSidebarUserContent] button:visible, .live-slider, .dpv-card, "
-        "[data-testid=stMain] [role=radiogroup], .js-plotly-plot"
+        "[data-testid=stMain] [role=radiogroup], .js-plotly-plot .xtick text"
     )
     found = [box for box in boxes(controls) if box[0] < box[1]]
     assert len(found) > 10

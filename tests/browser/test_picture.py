@@ -133,9 +133,10 @@ def test_a_saved_picture_says_what_it_is_at_any_width(opened, link, facts, width
     )
     assert title["x"] + title["width"] <= plot["x"] + plot["width"] + 1
     assert title["y"] >= plot["y"] - 1
-    # The title is above the headings of the maps.
-    heading = watched.page.locator(".annotation-text-g").first.bounding_box()
-    assert title["y"] + title["height"] <= heading["y"] + 3
+    # The title is below the maps and their axes, and whole.
+    axes = [one.bounding_box() for one in watched.page.locator(".g-xtitle").all()]
+    assert all(one["y"] + one["height"] <= title["y"] + 3 for one in axes if one)
+    assert title["y"] + title["height"] <= plot["y"] + plot["height"] + 1
     behind(watched)
     name, svg = saved(watched, watched.page.get_by_role("button", name="Picture (SVG)").click)
     assert name.startswith("dpviz exploration ")

@@ -8,9 +8,8 @@ import pytest
 
 from dpviz.family.claim import Claim
 from dpviz.family.headline import Headline
-from dpviz.ui.widgets import readouts
-from dpviz.ui.widgets.headline import show_headline
-from dpviz.ui.widgets.readouts import Promise, Readout, score_readout, show_readouts, show_reason
+from dpviz.ui.widgets.headline import show_board
+from dpviz.ui.widgets.readouts import Promise, Readout, cards_of, score_readout, show_reason
 from dpviz.wavecluster.scores import SCORES
 
 HOLDS = Claim(private=True, reason="Because.")
@@ -18,13 +17,10 @@ FAILS = Claim(private=False, reason="One look has no noise.")
 
 
 @pytest.fixture
-def card(monkeypatch):
-    shown: list[str] = []
-    monkeypatch.setattr(readouts.st, "html", shown.append)
-
+def card():
     def draw(one: Readout) -> str:
-        show_readouts([one], Promise(claim=HOLDS))
-        return re.findall(r'<div class="dpv-card.*?</div>', shown[-1])[0]
+        _, others = cards_of([one], Promise(claim=HOLDS), 0)
+        return re.findall(r'<div class="dpv-card.*?</div>', others)[0]
 
     return draw
 
@@ -82,9 +78,9 @@ def test_headline_and_tile_say_what_epsilon_promises_and_to_whom(
     monkeypatch.setattr("dpviz.ui.widgets.headline.st.html", shown.append)
     found = Headline(text="All 3 clusters are found", intact=True)
     promise = Promise(claim=claim, epsilon=epsilon, persons=persons)
-    show_headline(found, promise, "Drag")
-    show_readouts([], promise)
-    sentence, tile = shown
+    show_board(found, promise, "Drag", [], 0)
+    (board,) = shown
+    sentence, tile = board.split('<div class="dpv-cards">')
     assert (f"a guess {of_unit(persons)}: {said}" in sentence) == bool(said)
     assert bool(said) is ("a guess" in sentence)
     assert ("dpv-risk" in sentence) is loud
@@ -100,6 +96,20 @@ def test_only_pictures_of_data_that_need_protection_stay_with_the_owner(monkeypa
     shown = []
     monkeypatch.setattr("dpviz.ui.widgets.readouts.st.html", shown.append)
     promise = Promise(claim=HOLDS, epsilon=1.0, public=public)
-    show_readouts([], promise)
+    shown += cards_of([], promise, 0)
     show_reason(promise)
     assert ("owner" in " ".join(shown)) is not public
+
+
+def test_the_first_scores_are_in_front_and_the_others_behind_a_button(monkeypatch):
+    shown = []
+    monkeypatch.setattr("dpviz.ui.widgets.headline.st.html", shown.append)
+    three = [Readout(name, "1", "", "") for name in ("A", "B", "C")]
+    promise, found = Promise(claim=HOLDS), Headline(text="All", intact=True)
+    show_board(found, promise, "Drag", three, 2)
+    front, others = shown[-1].split("dpv-others")
+    names = re.compile(r'data-name="(.*?)"')
+    assert (names.findall(front), names.findall(others)) == (["A", "B", "Method"], ["C"])
+    assert "more scores" in front
+    show_board(found, promise, "Drag", three, 3)
+    assert "more scores" not in shown[-1]

@@ -113,7 +113,7 @@ class KMeansPicture:
         """Return a layout without axes."""
         kept = f"{self.raster.axes}{self.shown_domain}{self.title.partition(' · ')[0]}"
         # Keep the zoom if the data, the columns and the domain stay the same.
-        return base_layout(self.title, (56, 16, 46, 38), uirevision=kept, **more)
+        return base_layout(self.title, (48, 12, 46, 38), uirevision=kept, **more)
 
 
 def picture_of(

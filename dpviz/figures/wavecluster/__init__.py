@@ -118,10 +118,10 @@ def frame(picture: WaveClusterPicture, view: View) -> pd.DataFrame:
 
 
 def _lay_out(picture: WaveClusterPicture, stages: list[StagePair], *, stacked: bool) -> Panels:
-    right = 12 if stacked and not stages[-1].coloraxis else 84
+    right = 84 if stages[-1].coloraxis else 12
     layout = base_layout(
         picture.title,
-        (56, right, 46, 38),
+        (48, right, 46, 38),
         # Keep the zoom unless the data, the columns or the domain change.
         uirevision=str(picture.domain) + picture.title.partition(" · ")[0],
     )

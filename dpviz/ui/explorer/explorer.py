@@ -48,13 +48,12 @@ from dpviz.ui.widgets.assets import component
 from dpviz.ui.widgets.card_panel import card_panel
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
-from dpviz.ui.widgets.headline import show_headline
+from dpviz.ui.widgets.headline import show_board
 from dpviz.ui.widgets.parameters import method_box, method_controls, take_defaults
 from dpviz.ui.widgets.readouts import (
     Promise,
     Readout,
     show_ledger,
-    show_readouts,
     show_reason,
 )
 from dpviz.ui.widgets.show import csv_button, lazy_expander, segments, show_panels
@@ -96,6 +95,8 @@ class Explorer(ABC):
     hint: ClassVar[str]
     choice_title: ClassVar[str]
     choice_sign: ClassVar[str]
+    #: Number of key numbers that are always shown.
+    first_readouts: ClassVar[int]
     own_controls: ClassVar[Mapping[str, Control]] = {}
     resets_by_variant: ClassVar[bool] = False
 
@@ -320,9 +321,9 @@ class Explorer(ABC):
         ``places`` are the columns beside the sliders that are still empty.
         """
         settled = self.play(places) and self.settings.settled
-        show_headline(self.headline, self.promise, self.hint)
+        board = partial(show_board, self.headline, self.promise, self.hint)
         readouts = self.readouts()
-        cards = show_readouts(readouts, self.promise)
+        place = board(readouts, self.first_readouts)
         self._show_views()
         self._show_picture()
         for caption in filter(None, self.captions()):
@@ -330,7 +331,7 @@ class Explorer(ABC):
         if not embedded():
             self._show_below(readouts, settled=settled)
         if late := self.wait():
-            show_readouts(late, self.promise, cards)
+            board(late, self.first_readouts, place)
         return settled
 
     def _show_views(self) -> None:
@@ -352,6 +353,7 @@ class Explorer(ABC):
             base_name=f"{stamp.name} {self.card.name} {self.view}",
             about=self.view,
             boxable=self.boxable and can_draw_box(active),
+            fills=True,
         )
         take_box(self.state, active, box)
 

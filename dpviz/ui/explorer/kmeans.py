@@ -99,6 +99,7 @@ class KMeansExplorer(Explorer):
     views, views_title, pointed = VIEWS, "View", ("regions", "grid", "chain")
     hint = "Try the method DPLloyd: what breaks?"
     choice_title, choice_sign = "How K was chosen, and the price", "K"
+    first_readouts = 1
     own_controls: ClassVar = {
         "left": Control("true", choice("left", tuple(LEFT))),
         # The last iteration is not known yet, so _correct and the player limit the value.

@@ -96,6 +96,7 @@ class WaveClusterExplorer(Explorer):
     views, views_title, pointed = VIEWS, "Stage", WITH_POINTS
     hint = "The true map, and a map with noise. Drag ε: what breaks?"
     choice_title, choice_sign = "How g and p were chosen, and the price", "p"
+    first_readouts = 2
 
     @classmethod
     def show_choices(cls, state: UrlState, card: Card, active: ActiveData) -> None:

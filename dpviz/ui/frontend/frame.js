@@ -140,7 +140,44 @@ const MARKS = {
   ...PLACES,
 };
 
+// Further scores are shown after a click on "more scores", also in the next runs and visits.
+const MORE = "dpviz more scores";
+
+function toggleMore({ target }) {
+  if (!target.closest?.(".dpv-more")) return;
+  const shown = document.documentElement.toggleAttribute("data-dpv-more");
+  try {
+    window.localStorage.setItem(MORE, shown ? "shown" : "hidden");
+  } catch {
+    // Without storage the choice is kept only for this visit.
+  }
+  mark();
+}
+
+function moreBefore() {
+  try {
+    return window.localStorage.getItem(MORE) === "shown";
+  } catch {
+    return false;
+  }
+}
+
+// On a small laptop or a tablet the maps need the width of the side bar, which starts folded there.
+const FOLDED = [769, 1150]; // pixels; Streamlit itself folds it on a phone
+
+function foldOnce() {
+  const button = document.querySelector("[data-testid=stSidebarCollapseButton] button");
+  if (window.dpvizFolded || !button) return;
+  window.dpvizFolded = true;
+  const [least, most] = FOLDED;
+  if (EXPLORES.test(location.pathname) && innerWidth >= least && innerWidth < most) button.click();
+}
+
 function mark() {
+  foldOnce();
+  const more = document.querySelector(".dpv-more");
+  const shown = document.documentElement.hasAttribute("data-dpv-more");
+  more?.setAttribute("aria-expanded", shown);
   for (const [name, find] of Object.entries(MARKS))
     document.documentElement.toggleAttribute(`data-dpv-${name}`, Boolean(find()));
 }
@@ -280,6 +317,8 @@ export default ({ data }) => {
   keepMarks();
   waitForRun();
   document.documentElement.dataset.dpvHint ??= closedBefore() ? "closed" : "open";
+  if (moreBefore()) document.documentElement.toggleAttribute("data-dpv-more", true);
+  document.addEventListener("click", toggleMore);
   for (const type of ["pointerdown", "keydown", "pointerup", "keyup", "click"])
     document.addEventListener(type, watchHint, true);
   fetchAhead(data);

@@ -108,14 +108,22 @@ function wrapped(text, letters) {
 }
 
 // Wrap and join title and stamp, and enlarge the top margin by all lines except the first; return
-// the added pixels.
-function wrapTitle({ title, margin }, width, factor) {
+// the added pixels. If the figure fills the window, they are below the panels.
+function wrapTitle({ title, margin }, width, factor, fills) {
   if (!title?.subtitle) return 0;
   const lines = [title.text, title.subtitle.text].map((text, part) =>
     wrapped(text, Math.max(12, Math.floor((width - margin.l - margin.r) / (factor * LETTERS[part])))));
   const small = `<span style="font-size:${title.subtitle.font.size}px">`;
   title.text = [...lines[0], ...lines[1].map((line) => `${small}${line}</span>`)].join("<br>");
   delete title.subtitle; // Plotly would place it differently for each number of lines
+  if (fills) {
+    margin.t -= 1.5 * TITLE_LINE * factor;
+    const below = (lines.flat().length - 1) * TITLE_LINE * factor; // below the first line
+    margin.b += below + TITLE_LINE * factor;
+    margin.under = (lines.flat().length + 1) * TITLE_LINE * factor; // with the axis title
+    Object.assign(title, { y: 0, yref: "container", yanchor: "bottom", pad: { b: below + 6 * factor } });
+    return 0;
+  }
   // Plotly places the bottom of the first line at y.
   Object.assign(title, { y: 1, yref: "container", yanchor: "top", pad: { t: 17 * factor } });
   const more = (lines.flat().length - 1) * TITLE_LINE * factor;
@@ -321,12 +329,15 @@ class LiveFigure {
     this.head = head;
     this.bytes = bytes;
     const factor = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
-    const share = head.share && head.share + (factor > 1 ? PROJECTED : 0);
-    const room = Math.max(head.height, Math.round(share * window.innerHeight));
     this.width = this.frame.clientWidth;
     const width = Math.max(this.width, head.least_width);
     if (factor !== 1) enlarge(head.figure, factor);
-    this.wraps = wrapTitle(head.figure.layout, width, factor);
+    this.wraps = wrapTitle(head.figure.layout, width, factor, head.fills);
+    const share = head.share && head.share + (factor > 1 ? PROJECTED : 0);
+    // Title and stamp may be below the window's end, because the maps need the space.
+    const under = head.figure.layout.margin?.under ?? 0;
+    const rest = head.fills ? window.innerHeight - this.placeInPage() + under : 0;
+    const room = Math.max(head.height, Math.round(share * window.innerHeight), rest);
     const { legend, margin } = head.figure.layout;
     if (legend?.yref === "container") {
       margin.t += legendLines(head.figure, width, factor) * TITLE_LINE * factor;
@@ -384,6 +395,12 @@ class LiveFigure {
     this.frame.classList.add("drawn");
     this.problem.hidden = true;
     this.ready = true;
+  }
+
+  // Distance of the figure from the top of the window if the page is not scrolled.
+  placeInPage() {
+    const main = this.frame.closest("[data-testid=stMain]");
+    return Math.round(this.frame.getBoundingClientRect().top + (main?.scrollTop ?? 0));
   }
 
   // Made once, because with a new config Plotly.react builds a new plot and loses the zoom.

@@ -35,6 +35,7 @@ def live_figure(
     base_name: str = "figure",
     clickable: bool = False,
     boxable: bool = False,
+    fills: bool = False,
 ) -> Any:
     """Show a figure, or redraw it in place.
 
@@ -61,6 +62,9 @@ def live_figure(
         File name, without extension, of downloaded images.
     clickable, boxable
         Whether a click on a point, or drawing a box, makes the program run again.
+    fills
+        Whether the figure's height ends at the end of the window, if this is higher, and its title
+        is below its panels.
 
     Returns
     -------
@@ -79,6 +83,7 @@ def live_figure(
         "script": plotly_url(),
         "clickable": clickable,
         "boxable": boxable,
+        "fills": fills,
     }
     # With a callback, even an empty one, Streamlit reports a click only once.
     callbacks: dict[str, Any] = {"on_clicked_change": lambda: None} if clickable else {}

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import cycle
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.base.numbers import readable
 from dpviz.family.claim import Claim
@@ -100,18 +99,13 @@ def class_readout(private: float, true: float) -> Readout:
     return score_readout(score, f"{private:.3f}", beside=f"true {true:.3f}", sign="F")
 
 
-def show_readouts(
-    readouts: Sequence[Readout], promise: Promise, place: DeltaGenerator | None = None
-) -> DeltaGenerator:
-    """Show key numbers and the promise in a row of cards; help opens on hover and focus.
+def cards_of(readouts: Sequence[Readout], promise: Promise, first: int) -> tuple[str, str]:
+    """HTML of the cards that are always shown, and of the others; help opens on hover and focus.
 
-    Return their place. If the next call gets the returned place, it replaces the cards without
-    flicker.
+    The first cards are the ``first`` readouts, and the promise.
     """
-    cards = [*map(_card, readouts), _promise_card(promise)]
-    why = "" if promise.claim.private else _why(promise.claim.reason)
-    kind = "dpv-cards dpv-many" if len(cards) >= _MANY else "dpv-cards"
-    return (place or st).html(f'<div class="{kind}">{"".join(cards)}</div>{why}')
+    cards = [*map(_card, readouts)]
+    return "".join([*cards[:first], _promise_card(promise)]), "".join(cards[first:])
 
 
 def _promise_card(promise: Promise) -> str:
@@ -137,13 +131,12 @@ def _promise_card(promise: Promise) -> str:
     return _card(Readout("Method", "private", "when released", help), "dpv-yes")
 
 
-def _why(reason: str) -> str:
-    return f'<p class="dpv-why"><b>Not private:</b> {html.escape(reason)}</p>'
+def why_not_private(promise: Promise) -> str:
+    """HTML of the reason why a run is not private; empty if it is private."""
+    if promise.claim.private:
+        return ""
+    return f'<p class="dpv-why"><b>Not private:</b> {html.escape(promise.claim.reason)}</p>'
 
-
-#: If there are at least this many cards, they are closer together, so that they are in one row
-#: beside the sidebar of a small screen, even if the font is slightly wider.
-_MANY = 9
 
 #: The link opens a new window, because own data would be lost in this window. Each card has only
 #: one link, because with each link the Tab key needs one more press.

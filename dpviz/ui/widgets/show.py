@@ -35,6 +35,7 @@ def show_panels(
     about: str,
     clickable: bool = False,
     boxable: bool = False,
+    fills: bool = False,
 ) -> Any:
     """Show panels and the note on their publication, which saved pictures also contain.
 
@@ -53,6 +54,7 @@ def show_panels(
         base_name=base_name,
         clickable=clickable,
         boxable=boxable,
+        fills=fills,
     )
     if not embedded():
         about_picture(about)
