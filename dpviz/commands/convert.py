@@ -26,7 +26,9 @@ def convert_command(given: argparse.Namespace) -> tuple[Report, str]:
     """Convert a table; return the report and its readable text."""
     is_parquet = given.out.lower().endswith((".parquet", ".pq"))
     if not is_parquet and not given.out.lower().endswith(".csv"):
-        raise InputError(f"OUT {shown(given.out, 120)}: name a file that ends in .csv or .parquet.")
+        raise InputError(
+            f'OUT = "{shown(given.out, 120)}": name a file that ends in .csv or .parquet.'
+        )
     if _same(given.data, given.out):
         raise InputError(f"OUT {shown(given.out, 120)} is the input file: name another file.")
     table = read_for_exploring(given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import parse_qsl, urlencode
 
+from dpviz.base.numbers import readable
 from dpviz.families import FAMILIES
 
 #: Files of rows, one per paper. ``python -m tests.benchmarks.papers`` writes the numbers.
@@ -154,6 +156,11 @@ class Claim:
         return found.draws * (width / 2 / nearest) ** 2
 
 
+def _spelled(text: str) -> str:
+    """Write "3.5e-11" as "3.5 × 10⁻¹¹"."""
+    return re.sub(r"\b\d[\d.]*e[+-]\d+", lambda one: readable(float(one[0])), text)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """One statement of a paper and our result: a table of the paper's TOML file.
@@ -238,7 +245,7 @@ class Row:
         text = self.shown_as.format(value=found.value + 0.0)
         low, high = found.interval
         is_exact = low == high or not math.isfinite(high - low)
-        return text if is_exact else f"{text} (99%: {low + 0.0:.3g} to {high + 0.0:.3g})"
+        return _spelled(text if is_exact else f"{text} (99%: {low + 0.0:.3g} to {high + 0.0:.3g})")
 
     @property
     def difference(self) -> str:
@@ -247,7 +254,7 @@ class Row:
         if self.claim is None or found is None:
             return ""
         distance = self.claim.distance(found)
-        text = f"{distance:+.3g}" if distance else "none"
+        text = _spelled(f"{distance:+.3g}") if distance else "none"
         if self.state != "can't tell":
             return text
         many = self.claim.draws_to_tell(found)

@@ -85,7 +85,7 @@ def test_scores_of_earlier_settings_are_grey_while_a_thumb_is_held(first):
     assert watched.page.locator(".dpv-stale").count() == 0
     drag(watched, 0.1, 0.3, steps=6)
     stale = watched.page.locator(".dpv-stale .dpv-label")
-    stale.first.wait_for()
+    stale.first.wait_for(state="attached")
     assert set(stale.all_text_contents()) == {"Points wrong", "Pairs wrong"}
     told = watched.page.locator(".dpv-stale .dpv-beside")
     assert all("earlier" in one for one in told.all_text_contents())
@@ -197,7 +197,7 @@ def test_the_sentence_keeps_its_place_on_a_phone(first):
     watched = drawn(first("?epsilon=0.01&seed=1"))
     watched.page.set_viewport_size({"width": 390, "height": 844})
     watched.page.wait_for_timeout(500)
-    said = watched.page.locator(HEADLINE)
+    said = watched.page.locator(".dpv-top")
     box = said.bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390

@@ -279,7 +279,7 @@ def test_a_change_on_one_page_is_there_on_the_next(opened) -> None:
     expect(other, "Fifteen Gaussians · Two-stage · ε 0.02 ")
     other.page.goto(address)
     settle(other)
-    numbers = ".dpv-cards"
+    numbers = ".dpv-board"
     assert (
         other.page.locator(numbers).text_content() == watched.page.locator(numbers).text_content()
     )
@@ -305,7 +305,7 @@ def numbers(watched: Watched) -> str:
     watched.page.wait_for_function(
         "() => [...document.querySelectorAll('.dpv-value')].every(one => one.textContent !== '…')"
     )
-    return str(watched.page.locator(".dpv-cards").text_content())
+    return str(watched.page.locator(".dpv-board").text_content())
 
 
 @pytest.mark.exhaustive(reason="tests/ui/test_working_state.py has both daily")

@@ -258,7 +258,7 @@ def _first_text(data: bytes) -> int:
 
 def _below(data: bytes, lines: int) -> int:
     at = 0
-    for _ in range(lines):
+    for _ in range(min(lines, data.count(b"\n") + 1)):
         at = data.find(b"\n", at) + 1 or len(data)
     return at
 

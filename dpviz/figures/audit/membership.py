@@ -30,7 +30,7 @@ def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
             numbers + 0.21,
             limits[:, 1] - limits[:, 0],
             "%{customdata[0]:.2f} % to %{customdata[1]:.2f} % allowed",
-            name=f"allowed: 1/{times} to {times} times the share without the person",
+            name=f"allowed: 1/{times} to {times} times the share without",
             width=0.42,
             base=limits[:, 0],
             marker={"color": pale, "line": {"color": NOISE[mode], "width": 1.5}},

@@ -335,7 +335,7 @@ class LiveFigure {
     this.wraps = wrapTitle(head.figure.layout, width, factor, head.fills);
     const share = head.share && head.share + (factor > 1 ? PROJECTED : 0);
     // Title and stamp may be below the window's end, because the maps need the space.
-    const under = head.figure.layout.margin?.under ?? 0;
+    const under = head.fills === "maps" ? head.figure.layout.margin.under : 0;
     const rest = head.fills ? window.innerHeight - this.placeInPage() + under : 0;
     const room = Math.max(head.height, Math.round(share * window.innerHeight), rest);
     const { legend, margin } = head.figure.layout;

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def live_figure(
     base_name: str = "figure",
     clickable: bool = False,
     boxable: bool = False,
-    fills: bool = False,
+    fills: Literal["", "maps", "all"] = "",
 ) -> Any:
     """Show a figure, or redraw it in place.
 
@@ -63,8 +63,8 @@ def live_figure(
     clickable, boxable
         Whether a click on a point, or drawing a box, makes the program run again.
     fills
-        Whether the figure's height ends at the end of the window, if this is higher, and its title
-        is below its panels.
+        Whether the maps, or all of the figure, end at the end of the window if this is higher. Then
+        the title is below the maps.
 
     Returns
     -------

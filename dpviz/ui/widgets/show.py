@@ -54,7 +54,8 @@ def show_panels(
         base_name=base_name,
         clickable=clickable,
         boxable=boxable,
-        fills=fills,
+        # In a slide, nothing may be below the end of the frame.
+        fills=("all" if embedded() else "maps") if fills else "",
     )
     if not embedded():
         about_picture(about)

@@ -77,6 +77,11 @@ def test_an_open_quotation_mark_ends_at_its_line_if_the_line_is_a_record() -> No
     assert table.select(["x", "y"]).points.tolist() == [[1, 2], [3, 4], [5, 6]]
 
 
+def test_more_lines_above_than_the_file_has_end_at_once() -> None:
+    with pytest.raises(InputError):
+        read_table(b"x,y\n1,2\n", skip=10**12)
+
+
 def test_the_table_lists_every_file() -> None:
     assert {row["file"] for row in EXPECTED} == {one.name for one in CASES.iterdir()} - {
         "expected.csv"
