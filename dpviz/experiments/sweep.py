@@ -35,7 +35,7 @@ from dpviz.family.card import VariantName
 from dpviz.family.claim import why_not
 from dpviz.family.family import Family
 from dpviz.family.method import check_method
-from dpviz.family.parameter import EPSILON, Parameter
+from dpviz.family.parameter import CHOOSE, EPSILON, PRIVATE, Parameter
 from dpviz.family.run_domain import check_fit, run_domain
 from dpviz.family.score import check_scores, scores_for
 from dpviz.family.trial import Configuration, Trial
@@ -268,6 +268,15 @@ class Plan:
             way = "leave them out, epsilons are the axis" if self.values else "give 1 or more"
             raise InputError(f"values of the axis {self.axis} are {given}: {way}.")
         axis = known[self.axis]
+        for method in self.methods:
+            if axis.name in family_of(method).choosing and PRIVATE in (
+                self.options.get(CHOOSE.name),
+                self.options.get(f"{method}.{CHOOSE.name}"),
+            ):
+                raise InputError(
+                    f"axis = {axis.name}: {method} chooses it privately; leave out "
+                    f"{CHOOSE.name} = {PRIVATE}."
+                )
         if axis.kind == "sides":
             for subject in self.subjects:
                 if subject.dataset.counts is not None:
@@ -325,6 +334,12 @@ def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
 def moves_truth(axis: str, methods: Iterable[str]) -> bool:
     """Whether each value on the axis has its own true clustering."""
     return any(axis in family_of(method).moves_truth for method in methods)
+
+
+def along(table: pd.DataFrame, axis: str) -> pd.Series[Any]:
+    """Values of the axis in a table's rows; sides of a grid are text in the table."""
+    values = table[PARAMETERS[axis].column]
+    return values.astype(float) if PARAMETERS[axis].kind == "sides" else values
 
 
 def axis_value(axis: Parameter, value: float) -> float:
@@ -441,9 +456,8 @@ def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.Dat
         they are the minimum and maximum. Methods whose family lacks the score have no row.
     """
     check_scores([score], [name for name in table.columns if name not in COLUMNS])
-    by, column = groups(axis), PARAMETERS[axis].column
-    if PARAMETERS[axis].kind == "sides":  # the column is text, for example "64x32"
-        table = table.astype({column: float})
+    by = groups(axis)
+    table = table.assign(**{PARAMETERS[axis].column: along(table, axis)})
     rows = [
         {**dict(zip(by, key, strict=True)), "draws": len(values), **asdict(band(values))}
         for key, values in table.dropna(subset=[score]).groupby(by, sort=False)[score]

@@ -196,12 +196,12 @@ def strips(
         )
         if bound is not None:
             layout["shapes"].append(_bounds_shape(bound, panel, mode))
-        layout["shapes"] += _band_shapes(band, panel, true.get(name), mode)
+        layout["shapes"] += _drawn(_band_shapes(band, panel, true.get(name), mode))
         heading = f"<b>{score.short}</b><br>median {readable(band.median, 4)}"
         if means:
             heading += f"<br>mean {readable(band.mean, 4)}"
             described[-1] += f", mean {readable(band.mean, 4)}"
-            layout["shapes"].append(_line_shape(band.mean, panel, mode, "dot"))
+            layout["shapes"] += _drawn([_line_shape(band.mean, panel, mode, "dot")])
         add_heading(layout, panel, heading)
     return Panels(
         data=data,
@@ -317,6 +317,11 @@ def _band_shapes(band: Band, panel: int, true: float | None, mode: Mode) -> list
         dashes = {"width": 1.5, "dash": "dash", "color": BOTH[mode]}
         shapes.append(shape("line", (-0.5, 0.5), (true, true), *axes, line=dashes))
     return shapes
+
+
+def _drawn(shapes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Shapes whose ends are finite; the headings have the values of all."""
+    return [one for one in shapes if np.isfinite((one["y0"], one["y1"])).all()]
 
 
 def _line_shape(value: float, panel: int, mode: Mode, dash: str = "solid") -> dict[str, Any]:

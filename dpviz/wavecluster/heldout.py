@@ -125,6 +125,9 @@ def agreement(
     """
     scores = []
     for counts, expected, found in zip(folds.test_counts, true, private, strict=True):
+        if alone and (expected.n_clusters == 0) != (found.n_clusters == 0):
+            scores.append((1.0, 1.0))  # only one of the trees has clusters
+            continue
         if alone:
             filled = counts > 0
             classes = (_learned_alone(expected, filled), _learned_alone(found, filled))
@@ -148,7 +151,7 @@ def _learned_alone(stages: Stages, filled: NDArray[np.bool_]) -> NDArray[np.int3
 
     significant, labels, side = stages.significant, stages.labels, 2**stages.level
     cells = np.argwhere(filled)
-    if not significant.any():
+    if not significant.any() or not len(cells):
         return np.zeros(len(cells), dtype=np.int32)
     if significant.sum() * stages.n_clusters > _TREE:
         nearest = distance_transform_edt(~significant, return_distances=False, return_indices=True)

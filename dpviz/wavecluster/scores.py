@@ -102,7 +102,8 @@ _ALL = (
         target=0.05,
         redraws=True,
         help="OCM as printed: decision trees learn only from significant cells, so noise is no "
-        f"class, and every held-out point gets a cluster. {_LOWER} {_NEAREST}",
+        "class, and every held-out point gets a cluster. It is 1 if only one result has clusters. "
+        f"{_LOWER} {_NEAREST}",
         source=f"optimal class matching, {_PAPER}, section 6.2",
     ),
     lower_is_better(
@@ -112,7 +113,8 @@ _ALL = (
         target=0.05,
         redraws=True,
         help="2CE as printed: decision trees learn only from significant cells, so noise is no "
-        f"class, and every held-out point gets a cluster. {_NEAREST}",
+        "class, and every held-out point gets a cluster. It is 1 if only one result has clusters. "
+        f"{_NEAREST}",
         source=f"2-combination enumeration, {_PAPER}, section 6.2",
     ),
     table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8, **PAIRS_AGREE),

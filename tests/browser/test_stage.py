@@ -66,3 +66,9 @@ def test_further_scores_are_one_click_away_and_stay(explorer: Callable) -> None:
     overlap.wait_for()
     page.get_by_role("button", name="more scores").click()
     overlap.wait_for(state="hidden")
+
+
+def test_the_title_of_charts_is_not_in_their_legend(explorer: Callable) -> None:
+    page = explorer("kmeans?method=dplloyd&view=noise", (1280, 720)).page
+    title, legend = (page.locator(one).first.bounding_box() for one in (".gtitle", ".legend"))
+    assert title["y"] + title["height"] <= legend["y"]

@@ -180,6 +180,11 @@ def test_each_value_of_an_axis_is_compared_with_its_own_truth(axis, values):
     assert summary(table, "dsg_c", axis)[axis].unique().tolist() == list(map(float, values))
 
 
+def test_a_value_that_the_method_chooses_is_no_axis():
+    with pytest.raises(InputError, match="privqt chooses it privately"):
+        plan(methods=("privqt",), options={"choose": "private"}, axis="grid", values=(8, 16))
+
+
 def test_counts_have_no_axis_of_grids():
     counts = Dataset(name="counts", counts=np.full((8, 8), 3))
     with pytest.raises(InputError, match="its counts fix the grid"):

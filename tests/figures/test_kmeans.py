@@ -582,7 +582,7 @@ def test_the_iterations_show_errors_and_contour_coefficients_of_every_step(metho
     silent, private, best, *curves, least = shown.data
     for trace, run, column in (
         (silent, one.left, f"{method} without noise NICV"),
-        (private, one.private, "private NICV"),
+        (private, one.private, "NICV of the centres"),
     ):
         errors = [error_by_hand(one, centers) for centers in one.path_of(run)]
         assert trace["x"].tolist() == list(range(len(errors)))
@@ -596,8 +596,8 @@ def test_the_iterations_show_errors_and_contour_coefficients_of_every_step(metho
     assert np.allclose(np.transpose([curve["y"] for curve in curves]), contours)
     assert np.allclose(least["y"], contours.min(axis=1))
     for number, column in enumerate(contours.T, start=1):
-        assert np.allclose(table[f"private S {number}"].dropna(), column)
-    assert np.allclose(table["private min S"].dropna(), contours.min(axis=1))
+        assert np.allclose(table[f"S {number} of the centres"].dropna(), column)
+    assert np.allclose(table["min S of the centres"].dropna(), contours.min(axis=1))
     assert table["iteration"].tolist() == list(range(len(table)))
 
 
@@ -611,8 +611,8 @@ def test_contour_coefficients_of_very_many_records_are_those_of_a_sample(monkeyp
     few = replace(one, truth=replace(one.truth, records=records))
     assert "For S, a random sample" in iterations.explain(few)
     rough = frame(few, "iterations")
-    assert np.array_equal(rough["private NICV"], exact["private NICV"])
-    off = (rough - exact)["private min S"].abs()
+    assert np.array_equal(rough["NICV of the centres"], exact["NICV of the centres"])
+    off = (rough - exact)["min S of the centres"].abs()
     assert 0 < off.max() < 0.1
 
 

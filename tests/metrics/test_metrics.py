@@ -441,6 +441,16 @@ def test_a_run_agrees_with_itself(source: Source, alone: bool) -> None:
     assert agreement(*parts, alone=alone) == (0.0, 0.0)
 
 
+def test_clusters_against_none_are_as_wrong_as_can_be(source: Source) -> None:
+    truth = Truth(source, Config(grid=SHAPE, density=0.4))
+    nothing = tuple(
+        replace(one, labels=np.zeros_like(one.labels), n_clusters=0) for one in truth.fold_stages
+    )
+    for pair in ((truth.fold_stages, nothing), (nothing, truth.fold_stages)):
+        assert agreement(truth.folds, *pair, alone=True) == (1.0, 1.0)
+    assert agreement(truth.folds, nothing, nothing, alone=True) == (0.0, 0.0)
+
+
 def test_classifiers_of_clusters_alone_need_no_tree(
     source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -766,6 +766,18 @@ def test_a_stand_in_is_named_in_the_title_the_panel_the_table_and_the_file(app):
     assert title(app(**FEW)).endswith("sound")
 
 
+@pytest.mark.parametrize(("axis", "values"), [("grid", (8, 16)), ("density", (0.2, 0.5))])
+def test_runs_along_any_axis_are_known_once_they_are_there(axis, values):
+    plan = Plan(
+        subjects=(subject_of_sample("incomes"),), methods=("privqt",), epsilons=(1.0,),
+        seeds=(0, 1), scores=("dsg_c",), axis=axis, values=values,
+    )  # fmt: skip
+    found = compare_runs.Found()
+    assert found.missing(plan)
+    found.add(run_sweep(plan))
+    assert found.missing(plan) == []
+
+
 def test_figures_of_papers_have_means_and_others_medians(app):
     own, printed = app(**FEW), app(preset="000-6", data="spirals", **FEW)
     assert "· median and band of" in title(own)

@@ -118,13 +118,13 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
     errors, contours = _errors(picture, picture.private), _contours(picture)
     left = pd.Series(_errors(picture, picture.left))
     steps = max(len(errors), len(left))
-    table = pd.DataFrame({"iteration": np.arange(steps), "private NICV": pd.Series(errors)})
+    table = pd.DataFrame({"iteration": np.arange(steps), "NICV of the centres": pd.Series(errors)})
     if len(left):
         table[f"{picture.left_title} NICV"] = left
     table["best k-means NICV"] = picture.truth.errors[1]
-    table["private min S"] = pd.Series(contours.min(axis=1))
+    table["min S of the centres"] = pd.Series(contours.min(axis=1))
     for number, one in enumerate(contours.T, start=1):
-        table[f"private S {number}"] = pd.Series(one)
+        table[f"S {number} of the centres"] = pd.Series(one)
     return table
 
 

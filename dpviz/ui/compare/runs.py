@@ -19,6 +19,7 @@ from dpviz.experiments.sweep import (
     Plan,
     Subject,
     SweepCancelled,
+    along,
     failing_words,
     rows_of,
     run_sweep,
@@ -220,8 +221,8 @@ class Found:
     def missing(self, plan: Plan) -> list[Plan]:
         """Missing runs of a one-data-set plan, as plans of one method each."""
         rows = self.rows(plan)
-        along = rows[PARAMETERS[plan.axis].column]
-        known = set(zip(rows["method"], rows["epsilon"], along, rows["seed"], strict=True))
+        values = along(rows, plan.axis)
+        known = set(zip(rows["method"], rows["epsilon"], values, rows["seed"], strict=True))
         pieces = []
         for method in plan.methods:
             # Group budgets with the same missing seeds, then axis values with the same groups of

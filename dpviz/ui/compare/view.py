@@ -21,7 +21,7 @@ from dpviz.experiments.presets import (
     bounds_table,
     rank_table,
 )
-from dpviz.experiments.sweep import GROUP, Plan, moves_truth, summary
+from dpviz.experiments.sweep import GROUP, Plan, along, moves_truth, summary
 from dpviz.families import CARDS, PARAMETERS, score_of
 from dpviz.family.claim import variant_words
 from dpviz.family.family import Family
@@ -51,7 +51,7 @@ from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.show import csv_button, job_button, segments, show_panels, theme_mode
 from dpviz.wavecluster.methods import NOISE_FREE
 from dpviz.wavecluster.parameters import Config
-from dpviz.wavecluster.scores import RANK
+from dpviz.wavecluster.scores import RANK, RANK_ERROR
 from dpviz.wavecluster.theorems import OMEGA
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth
@@ -76,6 +76,7 @@ def build(state: CompareState) -> None:
         show_caption(_of_figure(request))
     if request is None:
         show_illustration(ILLUSTRATIONS[state.get("preset")], state)
+        _printed(state.get("preset"), "")
         state.write()
         return
     if embedded():
@@ -344,7 +345,7 @@ def _runs(
 ) -> pd.DataFrame:
     rows = table[(table["method"] == method) & (table["epsilon"] == epsilon)]
     for name, value in (step or {}).items():
-        rows = rows[rows[PARAMETERS[name].column].astype(float) == value]
+        rows = rows[along(rows, name) == value]
     return rows
 
 
@@ -459,7 +460,7 @@ def _behind(
         placeholder="",
     )
     if preset:
-        _printed(preset, state.get("score"))
+        _printed(preset.name, state.get("score"))
         table, runs = (_with_stand_ins(preset, request, one) for one in (table, runs))
     for place, label, name, saved in zip(
         st.columns([3, 3, 5]),
@@ -488,26 +489,28 @@ def _with_stand_ins(preset: Preset, request: SweepRequest, table: pd.DataFrame) 
     return table.assign(**{"stand-in": table["data"].map(theirs)}) if theirs else table
 
 
-def _printed(preset: Preset, score: str) -> None:
+def _printed(name: str, score: str) -> None:
     """Show what the paper's text says about the figure, beside what was measured."""
     from dpviz.papers import ROWS  # imported here, because it loads slowly
 
-    rows = []
-    for row in ROWS:
-        about = row.link.query if row.link else {}
-        if about.get("preset") == preset.name and about.get("score", score) == score:
-            rows.append((row.state, row.what, row.printed, row.outcome))
+    figure = [row for row in ROWS if row.link and row.link.query.get("preset") == name]
+    score = RANK if score == RANK_ERROR else score  # the rows on the error link to the rank
+    rows = [
+        (row.state, row.what, row.printed, row.outcome, row.measured.how if row.measured else "")
+        for row in figure
+        if row.link and row.link.query.get("score", score) == score
+    ]
     if rows:
-        st.markdown("**What the paper prints about it, and what comes out on the paper's data**")
-        columns = ("state", "what", "the paper says", "comes out")
+        st.markdown("**What the paper prints about it, and what comes out**")
+        columns = ("state", "what", "the paper says", "comes out", "measured on")
         st.dataframe(pd.DataFrame(rows, columns=columns), hide_index=True, key="compare:printed")
-    elif score != RANK:
+    elif not figure:
         show_caption(CURVES_ALONE)
     st.page_link(
         "pages/papers.py",
         label="All that the paper says, row by row",
         icon=":material/fact_check:",
-        query_params={"paper": preset.name[:3]},
+        query_params={"paper": name[:3]},
     )
 
 

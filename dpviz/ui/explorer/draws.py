@@ -77,7 +77,7 @@ def _draws(setting: Setting, *, settled: bool) -> None:
         redrawn
         and set(redrawn) <= set(setting.trial.score_names)
         and middle.checkbox(
-            "with OCM and 2CE",
+            "with OCM and 2CE, also of clusters alone",
             key=setting.key("held out"),
             help="Slower, because these scores make new draws on ten parts of the data.",
         )

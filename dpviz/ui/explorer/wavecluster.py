@@ -287,7 +287,7 @@ class WaveClusterExplorer(Explorer):
         diagnosis_panel(self.closer, self.runs.truth, self.runs.private.stages, self.picture)
 
     # -- OCM and 2CE need ten additional private runs. If these runs are slow, a job makes them
-    # after the -- figure is shown, but not while a slider is dragged.
+    # -- after the figure is shown, but not while a slider is dragged.
 
     @cached_property
     def _agreement(self) -> dict[str, float]:

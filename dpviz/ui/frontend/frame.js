@@ -10,7 +10,7 @@ function fetchAhead(address) {
 
 // Streamlit replaces the nodes of changed HTML, so that the keyboard focus is lost. The part with
 // the same name gets the focus again, before the browser paints.
-const partsOf = (html) => [...html.querySelectorAll("[tabindex], a[href], summary")];
+const partsOf = (html) => [...html.querySelectorAll("[tabindex], a[href], summary, .dpv-more")];
 const nameOf = (part) => (part.firstElementChild ?? part).textContent;
 const rewritten = new MutationObserver(focusAgain);
 let held = null;

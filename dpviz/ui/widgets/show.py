@@ -43,6 +43,8 @@ def show_panels(
     panels, except in the view for slides. The other arguments and the result are the same as in
     :func:`dpviz.ui.widgets.live_figure.live_figure`.
     """
+    # Charts keep their title above, because their legend is below.
+    fills = fills and "meta" in panels.layout and "legend" not in panels.layout
     answer = live_figure(
         {"data": panels.data, "layout": stamp.on_picture(panels.layout)},
         key=key,
