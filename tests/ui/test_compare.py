@@ -342,7 +342,8 @@ def test_times_on_workers_say_what_was_measured_and_what_an_hour_costs(app):
     assert not test.error
     names = [one["name"] for one in figure(test)["figure"]["data"]]
     assert {"measured", "extrapolated by the model"} <= set(names)
-    hours, times = (one.value for one in test.dataframe)
+    hours, times, printed = (one.value for one in test.dataframe)
+    assert printed["the paper says"].all()
     assert hours["cost of an hour"].tolist() == [0.5 * one for one in hours["workers"]]
     pd.testing.assert_frame_equal(times, FIGURES["004-5"].table())
     said = " ".join(one.value for one in test.markdown)
