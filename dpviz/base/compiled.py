@@ -23,7 +23,9 @@ def compiled(
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher: Any = njit(nogil=True, inline=inline)(function)
+        # Nobody calls the loops from C. Numba's types do not know this option.
+        options: Any = {"nogil": True, "inline": inline, "no_cfunc_wrapper": True}
+        dispatcher: Any = njit(**options)(function)
         # Like njit(cache=True), but ignores numba's RuntimeError if no folder is writable.
         with suppress(RuntimeError, OSError):
             dispatcher._cache = _Cache(function)

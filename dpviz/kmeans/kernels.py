@@ -151,16 +151,15 @@ def add_excess(points, weights, places, members, unit, whole, table):  # type: i
             for i in range(width):
                 row[i] = squares[i] / unit  # rounded down before the minimum is searched
         for c in range(members.shape[0]):
-            error = errors[c]
-            error[:] = whole[members[c, 0]]
+            error, row = errors[c], whole[members[c, 0]]
+            for i in range(width):
+                error[i] = row[i]
             for k in range(1, members.shape[1]):
                 row = whole[members[c, k]]
                 for i in range(width):
                     error[i] = min(error[i], row[i])
-            if c == 0:
-                least[:] = error
             for i in range(width):
-                least[i] = min(least[i], error[i])
+                least[i] = min(least[i], error[i]) if c else error[i]
         for c in range(members.shape[0]):
             error, total = errors[c], 0
             if weights.size:
@@ -258,15 +257,15 @@ def neighbours(centers, radii):  # type: ignore[no-untyped-def]
         # nearest centre is within 2 * radius + distance of the point's own centre. The factor
         # covers rounding errors.
         reach = (2 * np.sqrt(radii[k]) + np.sqrt(nearest)) ** 2 * (1 + 1e-9)
-        found = np.empty(clusters, dtype=np.int32)
         for other in range(clusters):
             if other != k and row[other] <= reach:
-                found[many[k]] = other
+                place = many[k]
+                while place > 0 and squares[k, place - 1] > row[other]:
+                    numbers[k, place] = numbers[k, place - 1]
+                    squares[k, place] = squares[k, place - 1]
+                    place -= 1
+                numbers[k, place], squares[k, place] = other, row[other]
                 many[k] += 1
-        order = np.argsort(row[found[: many[k]]])
-        for place in range(many[k]):
-            numbers[k, place] = found[order[place]]
-            squares[k, place] = row[found[order[place]]]
     return many, numbers, squares
 
 
@@ -281,11 +280,13 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
     clusters, ndim = centers.shape
     last = np.inf
     radii = squared_radii(points, centers, labels)
+    counts, sums = np.zeros(clusters), np.zeros((clusters, ndim))
     for iteration in range(most):
         many, numbers, squares = neighbours(centers, radii)
         radii[:] = 0
+        counts[:] = 0
+        sums[:] = 0
         total, changes = 0.0, 0
-        counts, sums = np.zeros(clusters), np.zeros((clusters, ndim))
         for i in range(points.shape[0]):
             first = labels[i]
             distance = square(points, i, centers, first)
@@ -329,8 +330,10 @@ def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
     Returns second nearest centres (n,), losses (K,), gains (K,), means of the halves (K, 2, d).
     """
     clusters, ndim = centers.shape
-    many, numbers, squares = neighbours(centers, squared_radii(points, centers, labels))
-    apart = np.sqrt(squares)
+    many, numbers, apart = neighbours(centers, squared_radii(points, centers, labels))
+    for k in range(clusters):
+        for place in range(many[k]):
+            apart[k, place] = np.sqrt(apart[k, place])
     second = np.zeros(points.shape[0], dtype=np.int32)
     losses, spread = np.zeros(clusters), np.zeros((clusters, ndim))
     for i in range(points.shape[0]):
@@ -352,18 +355,24 @@ def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
         losses[own] += next_best - distance
     counts, halves = np.zeros((clusters, 2)), np.zeros((clusters, 2, ndim))
     for i in range(points.shape[0]):
-        own = labels[i]
-        axis = np.argmax(spread[own])
+        own, axis = labels[i], 0
+        for j in range(1, ndim):
+            if spread[own, j] > spread[own, axis]:
+                axis = j
         side = int(points[i, axis] > centers[own, axis])
         counts[own, side] += 1
-        halves[own, side] += points[i]
+        for j in range(ndim):
+            halves[own, side, j] += points[i, j]
     gains = np.zeros(clusters)
     for k in range(clusters):
-        if counts[k].min() > 0:
-            for side in range(2):
-                halves[k, side] /= counts[k, side]
-            between = ((halves[k, 0] - halves[k, 1]) ** 2).sum()
-            gains[k] = counts[k].prod() / counts[k].sum() * between
+        first, other = counts[k, 0], counts[k, 1]
+        if first > 0 and other > 0:
+            between = 0.0
+            for j in range(ndim):
+                halves[k, 0, j] /= first
+                halves[k, 1, j] /= other
+                between += (halves[k, 0, j] - halves[k, 1, j]) ** 2
+            gains[k] = first * other / (first + other) * between
     return second, losses, gains, halves
 
 
@@ -535,15 +544,19 @@ def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, ge
     lows, highs = np.empty((deepest, ndim), np.int64), np.empty((deepest, ndim), np.int64)
     waiting = np.empty(deepest)
     cuts, begins = np.empty(ndim, np.int64), np.empty(ndim, np.int64)
-    logs = np.empty(len(parts))
+    widths, logs = np.empty(ndim, np.int64), np.empty(len(parts))
     for _ in range(passes):
-        lows[0], highs[0], waiting[0], top = 0, side, total, 0
+        for j in range(ndim):
+            lows[0, j], highs[0, j] = 0, side
+        waiting[0], top = total, 0
         while top >= 0:
             low, high, sum_ = lows[top], highs[top], waiting[top]
             if sum_ <= least:
                 top -= 1
                 continue
-            axis, cut = halve(high - low, generator)
+            for j in range(ndim):
+                widths[j] = high[j] - low[j]
+            axis, cut = halve(widths, generator)
             if axis < 0:
                 number = 0
                 for j in range(ndim):
@@ -551,7 +564,8 @@ def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, ge
                 found[number] += sum_ / passes
                 top -= 1
                 continue
-            cuts[:], begins[:] = high, low
+            for j in range(ndim):
+                cuts[j], begins[j] = high[j], low[j]
             cuts[axis] = begins[axis] = low[axis] + cut
             part = fraction(
                 box_sum(sums, noisy, side, low, cuts),
@@ -564,8 +578,9 @@ def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, ge
                 logs,
             )
             # The first half replaces the whole block; the second half is above it on the stack.
-            lows[top + 1], highs[top + 1], waiting[top + 1] = begins, high, sum_ * (1 - part)
-            highs[top], waiting[top] = cuts, sum_ * part
+            for j in range(ndim):
+                lows[top + 1, j], highs[top + 1, j], high[j] = begins[j], high[j], cuts[j]
+            waiting[top + 1], waiting[top] = sum_ * (1 - part), sum_ * part
             top += 1
 
 
@@ -662,7 +677,13 @@ def plus_plus(points, weights, first, draws):  # type: ignore[no-untyped-def]
         for one in range(tries if number else 1):
             at = first
             if number:
-                at = min(np.searchsorted(sums, draws[number - 1, one] * sums[-1]), n - 1)
+                goal, at, end = draws[number - 1, one] * sums[n - 1], 0, n - 1
+                while at < end:  # find the first sum that is not below the goal
+                    middle = (at + end) // 2
+                    if sums[middle] < goal:
+                        at = middle + 1
+                    else:
+                        end = middle
             error = 0.0
             for i in range(n):
                 tried[i] = min(closest[i], square(points, i, points, at))
@@ -694,15 +715,20 @@ def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-un
     n, (clusters, ndim) = points.shape[0], centers.shape
     owners, others = np.zeros(n, dtype=np.int64), np.zeros(n)
     errors, losses = np.zeros(clusters), np.zeros(clusters)
-    moves = np.zeros(clusters)
+    moves, counts, sums = np.zeros(clusters), np.zeros(clusters), np.zeros((clusters, ndim))
     last = np.inf
     for iteration in range(most):
-        errors = np.zeros(clusters)
-        counts, sums = np.zeros(clusters), np.zeros((clusters, ndim))
-        farthest = int(np.argmax(moves))
-        long = moves[farthest]
-        moves[farthest] = 0.0
-        next_long = moves.max()
+        errors[:] = 0
+        counts[:] = 0
+        sums[:] = 0
+        farthest = 0
+        for k in range(1, clusters):
+            if moves[k] > moves[farthest]:
+                farthest = k
+        long, next_long = moves[farthest], 0.0
+        for k in range(clusters):
+            if k != farthest:
+                next_long = max(next_long, moves[k])
         halves = half_ways(centers)
         for i in range(n):
             weight = weights[i]
@@ -718,7 +744,9 @@ def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-un
             counts[own] += weight
             for j in range(ndim):
                 sums[own, j] += weight * points[i, j]
-        total = errors.sum()
+        total = 0.0
+        for k in range(clusters):
+            total += errors[k]
         ends = total >= last * (1 - least)
         last = total
         if ends or iteration == most - 1:

@@ -165,7 +165,10 @@ def grown(
                 continue
             while parent[root] != root:
                 root = parent[root]
-            if not np.any(roots[:found] == root):
+            known = False
+            for one in range(found):
+                known |= roots[one] == root
+            if not known:
                 roots[found] = root
                 found += 1
                 big += size[root] >= large
@@ -175,7 +178,8 @@ def grown(
         if weak[cell] and (big > 1 or (wide > 1 and heights[cell] < saddle * lower)):
             continue
         parent[cell], size[cell], sums[cell] = cell, 1, heights[cell]
-        for root in roots[:found]:
+        for one in range(found):
+            root = roots[one]
             parent[root] = cell
             size[cell] += size[root]
             sums[cell] += sums[root]

@@ -254,23 +254,29 @@ def gibbs(
         Bins from 1 to below ``small`` are small counts; samples to fill, shape (samples, cells).
     """
     cells, bins = row.size, chances.shape[1]
-    tables = np.empty((TABLES, bins))
-    tables[:] = prior
-    sums = np.zeros((TABLES, bins))
+    tables, sums = np.empty((TABLES, bins)), np.zeros((TABLES, bins))
+    for table in range(TABLES):
+        for j in range(bins):
+            tables[table, j] = prior[j]
     weight, parcels = np.empty(bins), np.empty((bins + PARCEL - 1) // PARCEL)
     every = (sweeps - sweeps // 3) // found.shape[0]
-    number = np.arange(cells + 1)
-    rare_of = ((1.0 + number) / (2.0 + number)) ** SPARSE
-    none_of = np.exp(-zeros_rate * (np.abs(number + 1 - zeros) - np.abs(number - zeros)))
-    tall, total = height[bin_of], np.zeros(cells)
+    rare_of, none_of = np.empty(cells + 1), np.empty(cells + 1)
+    for number in range(cells + 1):
+        rare_of[number] = ((1.0 + number) / (2.0 + number)) ** SPARSE
+        nearer = abs(number + 1 - zeros) - abs(number - zeros)
+        none_of[number] = math.exp(-zeros_rate * nearer)
+    tall, total = np.empty(cells), np.zeros(cells)
     empty, few = 0, 0
     for cell in range(cells):
+        tall[cell] = height[bin_of[cell]]
         empty += low[cell] and bin_of[cell] == 0
         few += 0 < bin_of[cell] < small
         for place in range(weights.size):
             total[cell] += weights[place] if near[cell, place] >= 0 else 0.0
     for sweep in range(sweeps):
-        sums *= MEMORY
+        for table in range(TABLES):
+            for j in range(bins):
+                sums[table, j] *= MEMORY
         for cell in range(cells):
             mean = 0.0
             for place in range(weights.size):
@@ -319,13 +325,16 @@ def gibbs(
             for j in range(bins):
                 above_it[j] += more * weight[j]
         for table in range(TABLES):
+            whole = 0.0
             for j in range(bins):
                 value = sums[table, j]
                 if j > 0:  # smoothed over adjacent bins, except the bin of zeros
                     beside = sums[table, max(j - 1, 1)] + sums[table, min(j + 1, bins - 1)]
                     value = 0.7 * value + 0.15 * beside
                 tables[table, j] = value + PRIOR * prior[j]
-            tables[table] /= tables[table].sum()
+                whole += tables[table, j]
+            for j in range(bins):
+                tables[table, j] /= whole
         kept = (sweep - sweeps // 3) // every
         if sweep >= sweeps // 3 and (sweep - sweeps // 3) % every == 0 and kept < found.shape[0]:
             for cell in range(cells):
