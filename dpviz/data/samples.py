@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
-from pyarrow import csv
 
 from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Classes, Dataset
@@ -65,7 +65,7 @@ def load_sample(name: str) -> Dataset:
     """
     described = sample(name)
     path = SAMPLE_DIR / described.file
-    table = pq.read_table(path) if path.suffix == ".parquet" else csv.read_csv(path)
+    table = pq.read_table(path) if path.suffix == ".parquet" else pa.csv.read_csv(path)
     # Make one array of floats that are exactly the values of the file.
     columns = [table[column].to_numpy() for column in described.columns]
     return Dataset(

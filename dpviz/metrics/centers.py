@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
+from scipy import optimize
 
 
 def match(
@@ -16,7 +16,7 @@ def match(
 
     Returns rows and order: private centre ``order[k]`` belongs to true centre ``rows[k]`` = k.
     """
-    return linear_sum_assignment(_squares(true, private))  # type: ignore[no-any-return]
+    return optimize.linear_sum_assignment(_squares(true, private))  # type: ignore[no-any-return]
 
 
 def displacement(true: NDArray[np.float64], private: NDArray[np.float64]) -> float:
@@ -37,7 +37,7 @@ def matched_f_measure(table: NDArray[np.int64]) -> float:
     mean; in our copy the formula itself is not readable. The paper compares clusters that have the
     same number; here clusters are matched.
     """
-    rows, columns = linear_sum_assignment(table, maximize=True)
+    rows, columns = optimize.linear_sum_assignment(table, maximize=True)
     common = table[rows, columns]
     sizes = table.sum(axis=1)
     both = sizes[rows] + table.sum(axis=0)[columns]

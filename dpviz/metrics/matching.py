@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
-from scipy.special import gammaln
+from scipy import optimize, special
 
 
 def contingency(
@@ -38,7 +37,7 @@ def matched_numbers(true: NDArray[np.int32], private: NDArray[np.int32]) -> NDAr
     and clusters have the labels 1, 2, ... without gaps. Returns shape (private clusters + 1,).
     """
     table = contingency(true, private)[1:, 1:]
-    rows, columns = linear_sum_assignment(table, maximize=True)
+    rows, columns = optimize.linear_sum_assignment(table, maximize=True)
     shared = table[rows, columns] > 0
     numbers = np.zeros(table.shape[1] + 1, dtype=np.intp)
     numbers[columns[shared] + 1] = rows[shared] + 1
@@ -66,7 +65,7 @@ def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     true_is_larger = sizes_true.size >= sizes_private.size
     alone = sizes_true[:, None] if true_is_larger else sizes_private[None, :]
     # Subtract the cost of the unmatched cluster, so that unmatched clusters cost 0.
-    rows, columns = linear_sum_assignment(cost - alone)
+    rows, columns = optimize.linear_sum_assignment(cost - alone)
     total = (sizes_true if true_is_larger else sizes_private).sum()
     total += (cost - alone)[rows, columns].sum()
     return float(total / max(int(sizes_true.sum()), 1))
@@ -81,7 +80,7 @@ def ocm(table: NDArray[np.int64]) -> float:
     weighted by points. Unlike in the paper, label 0 (not significant) is a class like the clusters,
     and either labeling may have more classes.
     """
-    rows, columns = linear_sum_assignment(table, maximize=True)
+    rows, columns = optimize.linear_sum_assignment(table, maximize=True)
     return float(1 - table[rows, columns].sum() / max(int(table.sum()), 1))
 
 
@@ -200,6 +199,7 @@ def _expected_mutual_information(rows: NDArray[np.float64], columns: NDArray[np.
         step = np.maximum(np.floor(np.sqrt(variance) / 4), 1)
         places = np.arange(int(((high - low) / step).max()) + 1)
         x = np.minimum(low + step * places[:, None], high)
+        gammaln = special.gammaln
         logs = -gammaln(x + 1) - gammaln(a - x) - gammaln(b - x) - gammaln(n - a - b + x + 2)
         logs[low + step * places[:, None] > high] = -np.inf
         chances = np.exp(logs - logs.max(axis=0))

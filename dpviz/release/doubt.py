@@ -47,7 +47,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
+from scipy import spatial
 
 from dpviz.data.dataset import Dataset
 from dpviz.families import CARDS, FAMILIES, PARAMETERS
@@ -294,7 +294,7 @@ def uneven(result: Mapping[str, Any], bounds: Floats) -> Floats:
     low, high = bounds.T
     centers = (np.array(result["centers"], dtype=float) - low) / (high - low)
     places = SeededNoise(0).generator("places").random((PLACES, len(low)))
-    owner = cKDTree(centers).query(places)[1]
+    owner = spatial.cKDTree(centers).query(places)[1]
     areas = np.bincount(owner, minlength=len(centers))
     sums = np.stack([np.bincount(owner, one, len(centers)) for one in places.T], axis=1)
     middles = sums / np.maximum(areas, 1)[:, None]

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
+from scipy import optimize
 
 from dpviz.base.errors import InputError
 from dpviz.base.numbers import readable
@@ -536,7 +536,7 @@ def _matched(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether each found cluster (column) is true, and each true cluster (row) is found again."""
     shared = table[before:, int(of_cells) :]
-    rows, columns = linear_sum_assignment(shared, maximize=True)
+    rows, columns = optimize.linear_sum_assignment(shared, maximize=True)
     both = shared[rows, columns]
     whole = table.sum(axis=1)[before:][rows] + table.sum(axis=0)[int(of_cells) :][columns] - both
     half = (both > 0) & (both >= _FOUND * whole)

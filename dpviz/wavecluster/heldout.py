@@ -23,7 +23,7 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import distance_transform_edt
+from scipy import ndimage
 
 from dpviz.base.arrays import Floats
 from dpviz.grid.counts import WeightedPoints, block_sums, tally
@@ -154,7 +154,9 @@ def _learned_alone(stages: Stages, filled: NDArray[np.bool_]) -> NDArray[np.int3
     if not significant.any() or not len(cells):
         return np.zeros(len(cells), dtype=np.int32)
     if significant.sum() * stages.n_clusters > _TREE:
-        nearest = distance_transform_edt(~significant, return_distances=False, return_indices=True)
+        nearest = ndimage.distance_transform_edt(
+            ~significant, return_distances=False, return_indices=True
+        )
         return cast("NDArray[np.int32]", labels[tuple(nearest)][tuple((cells // side).T)])
     tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
     with warnings.catch_warnings():

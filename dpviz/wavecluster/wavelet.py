@@ -20,7 +20,7 @@ from itertools import product
 import numpy as np
 import pywt
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy import sparse
 
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, is_whole, shown
@@ -140,7 +140,7 @@ def _axis_weights(wavelet: str, level: int, padded: int) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _axis_matrix(wavelet: str, level: int, side: int) -> csr_array:
+def _axis_matrix(wavelet: str, level: int, side: int) -> sparse.csr_array:
     step = 2**level
     size = -(-side // step)
     weights = _axis_weights(wavelet, level, size * step)
@@ -150,7 +150,7 @@ def _axis_matrix(wavelet: str, level: int, side: int) -> csr_array:
     there = cells < side  # other cells are empty padding
     ends = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
     values = np.broadcast_to(weights[used], cells.shape)[there]
-    return csr_array((values, cells[there], ends), shape=(size, side))
+    return sparse.csr_array((values, cells[there], ends), shape=(size, side))
 
 
 @lru_cache(maxsize=64)

@@ -53,10 +53,9 @@ _GEOGRAPHIC = re.compile(
     r"\A)(4\d{3}|6318|6319|6668|7683|7844|9057|9755|10283))$", re.IGNORECASE,
 )  # fmt: skip
 
-#: Arrow types of Python values.
-_TYPES: dict[type, pa.DataType] = {
-    str: pa.large_string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64(),
-    type(None): pa.null(),
+#: Names of the functions that make the Arrow types of Python values.
+_TYPES = {
+    str: "large_string", bool: "bool_", int: "int64", float: "float64", type(None): "null",
 }  # fmt: skip
 
 _PLAIN = {*_TYPES}
@@ -471,7 +470,8 @@ def _array(values: list[Any]) -> pa.Array:
         if kinds == {int, float}:
             values, kinds = [one if one is None else float(one) for one in values], {float}
         if len(kinds) < 2:
-            return pa.array(values, _TYPES[kinds.pop() if kinds else type(None)], from_pandas=True)
+            kind = getattr(pa, _TYPES[kinds.pop() if kinds else type(None)])()
+            return pa.array(values, kind, from_pandas=True)
     except (KeyError, OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
         pass  # keeps the digits of a long number
     values = [None if one != one else one for one in values]

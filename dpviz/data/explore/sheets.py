@@ -37,7 +37,7 @@ from dpviz.data.reading.watch import passed
 _CELLS = 2**25
 
 #: Columns of a sheet; then sentences, or the names of the sheets.
-Answer: TypeAlias = tuple[list[pa.ChunkedArray], list[str]]
+Answer: TypeAlias = "tuple[list[pa.ChunkedArray], list[str]]"
 
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _NUMBERS = {float, int}

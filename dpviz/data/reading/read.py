@@ -101,7 +101,7 @@ def read_table(
     )
     source = _local(source)
     with enough_memory(name or "the table"):
-        if isinstance(source, _IN_MEMORY):
+        if isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
             table = _from_memory(source, name or "data")
         else:
             headerless = isinstance(header, str)
@@ -163,7 +163,7 @@ def read_counts(
     source = _local(source)
     with enough_memory(name or "the grid"):
         read = origins(source)
-        if isinstance(source, _IN_MEMORY):
+        if isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
             cells = (
                 source if isinstance(source, np.ndarray) else _from_memory(source, name or "data")
             )
@@ -194,13 +194,9 @@ def parts(
     read.
     """
     source = _local(source)
-    if isinstance(source, _IN_MEMORY):
+    if isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
         return ()
     return parts_of(load(source, name, max_bytes or MAX_BYTES))
-
-
-#: Types of sources that are not files.
-_IN_MEMORY = (np.ndarray, pd.DataFrame, pa.Table)
 
 
 def _local(source: Source) -> Source:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scipy.spatial import cKDTree
+from scipy import spatial
 
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
@@ -70,7 +70,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def _unequal(records: Records, space: Space, centers: Floats) -> Floats:
-    apart = cKDTree(centers).query(centers, k=2)[0][:, 1]
+    apart = spatial.cKDTree(centers).query(centers, k=2)[0][:, 1]
     if apart.min() > _EQUAL:
         return centers
     # If centres are equal, all records are assigned to one of these centres; keep this centre.
