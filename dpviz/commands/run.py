@@ -35,6 +35,7 @@ from dpviz.families import CARDS, family_of
 from dpviz.family.claim import claim, variant_words
 from dpviz.family.comparison import Comparison, Report
 from dpviz.family.trial import Configuration
+from dpviz.grid.counts import load_loops
 from dpviz.privacy.explain import explain_guess, promises_little
 
 
@@ -133,6 +134,9 @@ def _comparison(
 ) -> Comparison:
     family = family_of(config.method)
     domain = domain_of(given.domain, data, engine)
+    if isinstance(data, Dataset) and data.points is not None:
+        with timed(seconds, "load"):
+            load_loops(data.points)
     with timed(seconds, family.preparing):
         if isinstance(data, Stored):
             material = family.stored(data, config, domain, given.outside, engine)

@@ -102,6 +102,14 @@ def quantize(
     return merge(table for table, _ in parts).reshape(shape), sum(found for _, found in parts)
 
 
+def load_loops(points: NDArray[np.float64]) -> None:
+    """Load and compile what :func:`quantize` uses for these points, so that a pass can be timed."""
+    if loops := compiled_loops(len(points)):
+        none = np.empty(0, dtype=np.int64)
+        box, sides = np.ones((4, points.shape[1])), np.ones(points.shape[1], dtype=np.int64)
+        loops.count(points[:0], none, box, sides, True, np.zeros(1, dtype=np.int64))
+
+
 def quantize_parts(
     parts: Iterable[NDArray[np.float64]],
     domain: Domain,

@@ -128,7 +128,7 @@ def test_run_prints_the_object_of_the_contract(cli, points):
         {"step", "epsilon", "sensitivity", "scale", "composition"}
     ] * 2
     assert sum(one["epsilon"] for one in spends) == pytest.approx(2, abs=1e-9)
-    assert {"quantize", "true", "private", "metrics"} <= set(report["seconds"])
+    assert {"load", "quantize", "true", "private", "metrics"} <= set(report["seconds"])
     assert report["claim"]["private"]
 
 
@@ -700,7 +700,7 @@ def test_every_kmeans_method_prints_the_object_of_the_contract(cli, points, meth
     assert config["domain_declared"]
     classed = OF_CLASSES if name == "incomes" else ()
     assert set(report["true"]) == {"wcss", "nicv", "centers", *classed}
-    assert {"read", "scale", "true", "private", "metrics"} == set(report["seconds"])
+    assert {"read", "load", "scale", "true", "private", "metrics"} == set(report["seconds"])
     spends = CARDS[method].spends
     assert [one["seed"] for one in report["private"]] == ([5, 6] if spends else [])
     for one in (report["true"], *report["private"]):
