@@ -7,9 +7,10 @@ import platform
 import sys
 from importlib.metadata import version
 
-from tests.benchmarks import core, mapreduce, passes, room, scale, screen, soak, stored
+from tests.benchmarks import core, mapreduce, passes, room, scale, screen, soak, start, stored
 
 ALL = {
+    "start": start.main,
     "passes": passes.main,
     "core": core.main,
     "screen": screen.main,
