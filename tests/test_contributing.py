@@ -380,7 +380,7 @@ def add_page(copy: Copy) -> None:
     copy.write("pages/toy.py", PAGE)
     copy.write("dpviz/ui/toy/__init__.py", "")
     copy.write("dpviz/ui/toy/page.py", PAGE_PARTS)
-    copy.after("app.py", r"pages = \[\n", '        st.Page("pages/toy.py", title="Toy"),\n')
+    copy.after("app.py", r'"k-means"\},\n', '    "Toy": {"toy": "Toy"},\n')
     copy.after(
         "dpviz/ui/data/not_taken.py",
         r"\nOF_THEIR_OWN = \{\n",
@@ -570,7 +570,7 @@ def third(tmp_path_factory) -> Copy:
             "from dpviz.waves.family import FAMILY as WAVES\n\n#: Families by name",
         ).replace("(WAVECLUSTER, KMEANS)", "(WAVECLUSTER, KMEANS, WAVES)"),
     )
-    copy.after("app.py", r"pages = \[\n", '        st.Page("pages/waves.py", title="Waves"),\n')
+    copy.after("app.py", r'"k-means"\},\n', '    "Waves": {"waves": "Waves"},\n')
     return copy
 
 

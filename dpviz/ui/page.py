@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from dpviz.ui.session.job import CROWD, PAGES, PLACES
 from dpviz.ui.session.leave import forget_when_left, sessions
 from dpviz.ui.session.state import UrlState, opened
 from dpviz.ui.widgets.assets import component, plotly_url, style
+from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.share import share_panel
 
 State = TypeVar("State", bound=UrlState)
@@ -33,7 +34,7 @@ LOGO = str(FRONTEND / "logo.svg")
 STYLE = style("page")
 
 
-_ENTERED, _SHOWN = "app:entered", "app:shown"
+_ENTERED, _SHOWN, _LAST = "app:entered", "app:shown", "app:last"
 
 
 def run_page(name: str, page_state: Callable[[], State], build: Callable[[State], None]) -> None:
@@ -97,6 +98,51 @@ def _start_by_app(path: str) -> None:
         ]
         st.navigation(places, position="hidden")
         st.rerun()
+
+
+def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
+    """Show the navigation; return the requested page and its title.
+
+    ``doors`` are names of links, and for each link the files in ``pages/`` with their titles. The
+    first page has the empty path, and also a path with its name, because people type this name. The
+    pages of the last door are in a menu.
+    """
+    *names, menu = doors
+    titles = {page: title for pages in doors.values() for page, title in pages.items()}
+    first = next(iter(titles))
+
+    def pages(shown: Mapping[str, str], path: str = "") -> list[Any]:
+        """All pages; those in ``shown`` have a link, the first page by one of its paths."""
+        seen = {path, *titles} - {"" if path else first}
+        return [
+            st.Page(
+                f"pages/{one or first}.py",
+                title=shown.get(one or first, "hidden"),
+                url_path=one or "first",
+                default=not one,
+                visibility="visible" if (one or first) in shown and one in seen else "hidden",
+            )
+            for one in ("", *titles)
+        ]
+
+    # Streamlit marks the link of the requested page only, so each door is a link to the last page
+    # that was open behind it. The first call finds the requested page.
+    path = st.navigation(pages({}), position="hidden").url_path
+    here = path or first
+    door = next(name for name, behind in doors.items() if here in behind)
+    last: dict[str, str] = st.session_state.setdefault(_LAST, {})
+    last[door] = here
+    shown = {last.get(name, next(iter(doors[name]))): name for name in names}
+    page = st.navigation(pages(shown, path if path == first else ""), position="top")
+    if not embedded():
+        if len(doors[door]) > 1 and door != menu:
+            with st.container(key="behind", horizontal=True):
+                for name, title in doors[door].items():
+                    st.page_link(page if name == here else f"pages/{name}.py", label=title)
+        with st.container(key="reference"), st.popover("Reference"):
+            for name, title in doors[menu].items():
+                st.page_link(f"pages/{name}.py", label=title)
+    return page, titles[here]
 
 
 def show_title(title: str) -> None:

@@ -87,6 +87,14 @@ def faults(log: Path) -> list[str]:
     ]
 
 
+#: Doors of the pages that share a door, and pages behind "?".
+DOORS = {
+    "WaveCluster": "Explore", "k-means": "Explore", "Lessons": "Learn", "Game": "Learn",
+    "Benchmark": "Evidence", "Audit": "Evidence", "Papers": "Evidence",
+}  # fmt: skip
+REFERENCE = ("Glossary", "Docs", "About")
+
+
 class Watched:
     """A page, all of its complaints, and all hosts from which it requested something.
 
@@ -113,6 +121,19 @@ class Watched:
     def wait_calm(self) -> None:
         """Wait until nothing moves: panels open slowly, and outdated elements are pale."""
         self.page.evaluate(CALM)
+
+    def go(self, title: str) -> None:
+        """Open a page by the navigation: its door, and then its own link."""
+        if title in REFERENCE:
+            self.page.get_by_test_id("stPopoverButton").filter(has_text="Reference").click()
+            self.page.get_by_test_id("stPopoverBody").get_by_role("link", name=title).click()
+            return
+        behind = self.page.locator(".st-key-behind").get_by_role("link", name=title, exact=True)
+        if not behind.count():
+            door = DOORS.get(title, title)
+            self.page.get_by_test_id("stHeader").get_by_role("link", name=door, exact=True).click()
+        if title in DOORS:
+            behind.click()
 
     def choose(self, box: str, option: str, *, exact: bool = False) -> None:
         found = self.page.get_by_role("combobox", name=box, exact=True)

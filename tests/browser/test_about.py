@@ -11,7 +11,7 @@ from dpviz.papers.references import REFERENCES
 def test_a_hand_finds_what_to_cite_and_saves_it(app_url, open_page, faultless):
     watched = faultless(open_page(app_url("app.py")))
     page = watched.page
-    page.get_by_role("link", name="About").click()
+    watched.go("About")
     page.get_by_role("heading", name="About dpviz", exact=False).wait_for()
     assert page.url.endswith("/about")
     for title in ("What is private", "Cite", "Licences", "Report a privacy flaw"):

@@ -17,7 +17,7 @@ from tests.support.tiers import daily
 
 #: axe-core is read from a file, so that no host is asked for it.
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-PAGES = re.findall(r'st\.Page\(\s*"pages/(\w+)\.py"', APP.read_text(encoding="utf-8"))
+PAGES = re.findall(r'"(\w+)": "', APP.read_text(encoding="utf-8"))
 #: Addresses that differ from the page's name. With few runs, the page looks the same.
 PATHS = {"wavecluster": "", "compare": "compare?draws=1&points=2"}
 FOCUSED = """() => { let at = document.activeElement;

@@ -81,18 +81,18 @@ def test_a_link_is_the_first_request_of_a_new_server(explorer, new_server):
     assert watched.page.get_by_role("img", name="Logo").count() == 1
     assert watched.page.get_by_role("dialog").count() == 0
     assert "epsilon=0.5&k=3" in watched.page.url
-    watched.page.get_by_role("link", name="WaveCluster", exact=True).click()
+    watched.go("WaveCluster")
     expect_title(watched, "Two-stage")
 
 
 @pytest.mark.exhaustive
 def test_the_navigation_leads_to_the_page_and_back(explorer, app_url):
     watched = explorer(address=app_url("app.py"))
-    watched.page.get_by_role("link", name="k-means", exact=True).click()
+    watched.go("k-means")
     expect_title(watched, "DP-Refine")
     watched.page.wait_for_url("**/kmeans?data=gaussians*")
     assert watched.page.get_by_role("combobox", name="Method").input_value() == "DP-Refine"
-    watched.page.get_by_role("link", name="WaveCluster", exact=True).click()
+    watched.go("WaveCluster")
     expect_title(watched, "Two-stage")
     watched.page.wait_for_url(re.compile(r"/\?data=gaussians"))
 

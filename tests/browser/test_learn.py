@@ -74,13 +74,13 @@ def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
             do(watched, step)
         if step.page:
             title = step.page.partition("?")[0].capitalize()
-            place = watched.page.get_by_role("link", name="Game").bounding_box()
+            place = watched.page.get_by_role("link", name="Evidence").bounding_box()
             watched.page.get_by_role("link", name=f"Open the page {title}").click()
             watched.page.wait_for_function(f"() => document.title === '{title} · dpviz'")
             watched.wait_idle()
             assert watched.page.get_by_text("This link was corrected").count() == 0
             # On a page with a sidebar, the links of the navigation do not move.
-            assert watched.page.get_by_role("link", name="Game").bounding_box() == place
+            assert watched.page.get_by_role("link", name="Evidence").bounding_box() == place
             watched.page.go_back()
             settled(watched, step.title)
         if number < len(lesson.steps):

@@ -212,7 +212,7 @@ def test_a_hostile_table_in_the_explorers(loaded: Watched) -> None:
     loaded.choose("Privacy unit", PERSON)
     settled(loaded)
     page.keyboard.press("Escape")
-    page.get_by_role("link", name="k-means").click()
+    loaded.go("k-means")
     settled(loaded)
     loaded.choose("Data", "Own data")
     expect(page.locator(".gtitle")).to_contain_text(f"{NAME} · DP-Refine")
@@ -234,14 +234,14 @@ def test_a_hostile_table_in_the_explorers(loaded: Watched) -> None:
 @pytest.mark.exhaustive
 def test_a_hostile_table_on_the_compare_and_release_pages(loaded: Watched) -> None:
     page = loaded.page
-    page.get_by_role("link", name="Compare").click()
+    loaded.go("Compare")
     settled(loaded)
     heading = page.locator(".annotation-text").filter(has_text=NAME)
     expect(heading).to_contain_text(NAME)
     settled(loaded)
     hover_over_table(page, 0)
     check(loaded)
-    page.get_by_role("link", name="Release").first.click()
+    loaded.go("Release")
     settled(loaded)
     page.get_by_test_id("stSidebar").get_by_role("button", name="Domain").click()
     settled(loaded)

@@ -151,9 +151,9 @@ def test_the_recommended_plan_is_taken_stays_on_other_pages_and_is_undone_by_bac
     expect(in_use).to_be_visible()
     settled(watched)
     # The advice stays while the user visits another page.
-    page.get_by_role("link", name="Glossary").first.click()
+    watched.go("Glossary")
     expect(page.get_by_role("heading", name="Glossary", level=1)).to_be_attached()
-    page.get_by_role("link", name="Release").first.click()
+    watched.go("Release")
     expect(in_use).to_be_visible()
     expect(page.get_by_text(re.compile(r"^5 true, 0 invented")).first).to_be_visible()
 
@@ -234,5 +234,5 @@ def test_what_epsilon_means_stands_beside_it(owner, path: str) -> None:
     panel.get_by_role("link", name="Glossary").click()
     expect(page.get_by_role("heading", name="Glossary", level=1)).to_be_attached()
     expect(page.get_by_text("Limit on the information that a result may reveal")).to_be_visible()
-    page.get_by_role("link", name="k-means").first.click()
+    watched.go("k-means")
     page.wait_for_selector(".gtitle")

@@ -71,7 +71,7 @@ def test_a_hand_moves_all_that_moves_behind_the_headers(
     for kind in ("PNG", "SVG"):
         _, content = saved(watched, page.get_by_role("button", name=f"Picture ({kind})").click)
         assert len(content) > 10_000
-    page.get_by_role("link", name="k-means", exact=True).first.click()
+    watched.go("k-means")
     expect(page.get_by_role("heading", name="k-means").first).to_be_visible()
     watched.wait_calm()
 

@@ -109,7 +109,7 @@ def test_uploads_go_with_their_session(
             expect(probe, held=True)
             watched.page.wait_for_selector(".gtitle")
             # When the next page opens, the server freezes its memory, which contains this data.
-            watched.page.get_by_role("link", name=next_one).first.click()
+            watched.go(next_one)
             watched.wait_idle()
             watched.page.wait_for_timeout(4_000)
             expect(probe, held=True)

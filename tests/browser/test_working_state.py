@@ -64,7 +64,7 @@ def forward(watched: Watched) -> None:
 
 
 def navigate(watched: Watched, page: str) -> None:
-    watched.page.get_by_role("link", name=page, exact=True).first.click()
+    watched.go(page)
 
 
 def drag(watched: Watched, name: str, by: float) -> None:

@@ -55,9 +55,10 @@ run_page("extra", page_state, build)
 def opened(tmp_path: Path):
     shutil.copytree(ROOT / "pages", tmp_path / "pages")
     (tmp_path / "pages" / "extra.py").write_text(PAGE, encoding="utf-8")
-    listed = 'pages = [\n        st.Page("pages/extra.py", title="Extra"),\n'
-    text = APP.read_text(encoding="utf-8").replace("pages = [\n", listed)
-    assert listed in text
+    text = APP.read_text(encoding="utf-8")
+    first = '"k-means"},\n'
+    assert first in text
+    text = text.replace(first, f'{first}    "Extra": {{"extra": "Extra"}},\n')
     (tmp_path / "app.py").write_text(text, encoding="utf-8")
 
     def start(**link: Any) -> AppTest:

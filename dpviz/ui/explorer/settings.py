@@ -61,7 +61,9 @@ def run_settings(
         shown = [one for one in shown if one.name == EPSILON.name]
         places = iter(st.columns([2, 3]))
     else:
-        places = iter(st.columns(max(4, sum(sliders_of(state, one) for one in shown))))
+        others = max(4, sum(sliders_of(state, one) for one in shown)) - 1
+        first = 0.43 * others if shown[0].name == EPSILON.name else 1  # 30% of the row for epsilon
+        places = iter(st.columns([first, *[1] * others]))
     # A data set that is given as counts fixes the grid.
     counts, columns = active.dataset.counts is not None, active.dataset.columns
     settled = [

@@ -134,6 +134,7 @@ const MARKS = {
   waits: () => EXPLORES.test(location.pathname) && !PLACES.picture() &&
     document.querySelector("[data-testid=stMain] h1") &&
     !document.querySelector("[data-testid=stMain] [data-testid=stAlert]:not(.st-key-dpv-corrected *)"),
+  explorer: () => EXPLORES.test(location.pathname),
   lesson: () => document.querySelector(".dpv-lesson"),
   projector: () => document.querySelector(".dpv-projector"),
   keys: () => PLACES.epsilon()?.type === "range",

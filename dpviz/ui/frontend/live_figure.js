@@ -94,6 +94,7 @@ function enlarge(node, factor) {
 // ---- the title, and the stamp below it, which are wrapped so that they are never truncated
 
 const TITLE_LINE = 16; // pixels of a line
+const TICKS = 20; // pixels below a map for the numbers of its axis
 const LETTERS = [6.3, 5.8]; // average width in pixels of a letter of title and stamp
 
 // Title and stamp are plain text without tags, so line breaks between words are safe.
@@ -117,10 +118,10 @@ function wrapTitle({ title, margin }, width, factor, fills) {
   title.text = [...lines[0], ...lines[1].map((line) => `${small}${line}</span>`)].join("<br>");
   delete title.subtitle; // Plotly would place it differently for each number of lines
   if (fills) {
-    margin.t -= 1.5 * TITLE_LINE * factor;
+    margin.t -= 1.75 * TITLE_LINE * factor;
     const below = (lines.flat().length - 1) * TITLE_LINE * factor; // below the first line
     margin.b += below + TITLE_LINE * factor;
-    margin.under = (lines.flat().length + 1) * TITLE_LINE * factor; // with the axis title
+    margin.under = margin.b - TICKS * factor; // with the axis title
     Object.assign(title, { y: 0, yref: "container", yanchor: "bottom", pad: { b: below + 6 * factor } });
     return 0;
   }
