@@ -36,6 +36,7 @@ from streamlit.web.server import server_util
 
 from dpviz.base.ending import ended_by
 from dpviz.base.errors import InputError, shown
+from dpviz.server.door import CHECKED, ClassDoor
 from dpviz.server.loop import use as use_loop
 from dpviz.ui.session.address import (
     SHARED,
@@ -46,6 +47,7 @@ from dpviz.ui.session.address import (
     is_local,
     place_of,
 )
+from dpviz.ui.session.classroom import install
 from dpviz.ui.session.uploads import UPLOAD_LIMIT, coming
 
 if TYPE_CHECKING:
@@ -180,7 +182,7 @@ class Shield:
                 message = {**message, "headers": [*theirs, *more]}
             await send(message)
 
-        if not allowed_host(host):
+        if not (allowed_host(host) or CHECKED in scope):
             refused = PlainTextResponse(
                 "This server does not accept this host name. The server's owner can allow it with "
                 "--hosts NAME, or with server.allowedHosts in .streamlit/config.toml.\n",
@@ -223,8 +225,11 @@ def shield() -> list[Middleware]:
 
 
 @asynccontextmanager
-async def in_browser(_: st.App) -> AsyncIterator[None]:
-    """Open a browser unless ``headless``, because here Streamlit does not open a browser."""
+async def in_browser(app: st.App) -> AsyncIterator[None]:
+    """Open a browser unless ``headless``, since here Streamlit opens none; have a door for a class.
+
+    The door is closed until a teacher opens it.
+    """
     if not config.get_option("server.headless"):
         if config.is_manually_set("browser.serverAddress"):
             name = config.get_option("browser.serverAddress")
@@ -234,7 +239,10 @@ async def in_browser(_: st.App) -> AsyncIterator[None]:
             )
         url = server_util.get_url(name)
         asyncio.get_running_loop().call_later(_SOON, cli_util.open_browser, url)
+    door = ClassDoor(app)
+    install(door)
     yield
+    await door.end()
 
 
 def ready(script: str) -> str:

@@ -15,6 +15,7 @@ from dpviz.ui import FRONTEND
 from dpviz.ui.data.not_taken import OF_THEIR_OWN, show_not_taken
 from dpviz.ui.messages import NothingLoadedError, errors_shown, show_corrections, show_error
 from dpviz.ui.session.address import ask_no_host, check_settings
+from dpviz.ui.session.classroom import OPEN_TO_GUESTS, refuse_guests
 from dpviz.ui.session.job import CROWD, PAGES, PLACES
 from dpviz.ui.session.leave import forget_when_left, sessions
 from dpviz.ui.session.state import UrlState, opened
@@ -43,6 +44,13 @@ def run_page(name: str, page_state: Callable[[], State], build: Callable[[State]
     ``name`` is the name of the page's file in ``pages/``, without the extension.
     """
     _start_by_app(name)
+    with errors_shown():
+        if name not in OPEN_TO_GUESTS:
+            refuse_guests("This page is")
+        _run(name, page_state, build)
+
+
+def _run(name: str, page_state: Callable[[], State], build: Callable[[State], None]) -> None:
     state = page_state()
     share_panel(state, frame=name != "release")
     show_corrections(state.notes)

@@ -15,6 +15,7 @@ from dpviz.grid.domain import Domain
 from dpviz.ui.data.domain_panel import cut_out
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.messages import show_caption, show_error
+from dpviz.ui.session.classroom import is_guest
 from dpviz.ui.session.state import Control, UrlState, choice
 from dpviz.ui.session.uploads import keep
 
@@ -56,7 +57,7 @@ def map_panel(state: UrlState, active: ActiveData) -> Ground:
             help="Natural Earth, 1:50 million, public domain: drawn beneath data with longitude "
             "and latitude, accurate to some kilometres.",
         )
-        own = _own_lines(domain)
+        own = None if is_guest() else _own_lines(domain)
         ground = Ground(axes=state.get("axes"), earth=state.get("lines") == "shown", own=own)
         scale = ground.scale(columns, domain)
         kept = "Equal scale" if scale.ratio else "Scales of their own"

@@ -39,6 +39,7 @@ from dpviz.ui.data.own_states import AnyTable, Memory, OwnData, memory_of
 from dpviz.ui.data.rows import offer_rows
 from dpviz.ui.data.state import COUNTS, DataState
 from dpviz.ui.messages import NothingLoadedError, show_caption, show_error, show_warning
+from dpviz.ui.session.classroom import refuse_guests
 from dpviz.ui.session.leave import collect_soon
 from dpviz.ui.session.state import following
 from dpviz.ui.session.uploads import keep, show_room
@@ -59,6 +60,7 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
     which columns are numeric depends on every record. NothingLoadedError if there is no file, or if
     the user has not named any column.
     """
+    refuse_guests("Own data are")
     memory = memory_of(released=named)
     if state.fresh or state.followed:
         memory.forget_asked()

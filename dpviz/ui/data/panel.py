@@ -21,10 +21,11 @@ from dpviz.ui.data.own_data import check_unit, own_data
 from dpviz.ui.data.own_states import OwnData
 from dpviz.ui.data.protection_panel import protection_panel
 from dpviz.ui.data.rows import show_notes
-from dpviz.ui.data.state import UPLOAD, DataState, take_sample
+from dpviz.ui.data.state import UPLOAD, DataState, data_names, take_sample
 from dpviz.ui.messages import show_caption, show_info
 from dpviz.ui.session.address import where_files_go
 from dpviz.ui.session.cache import sample_data
+from dpviz.ui.session.classroom import is_guest
 from dpviz.ui.session.state import UrlState, following
 from dpviz.ui.widgets.stamp import DECLARED, MADE_UP, Stamp
 
@@ -81,10 +82,12 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
     titles = {name: sample(name).title for name in sample_names()} | {UPLOAD: "Own data …"}
     st.selectbox(
         "Data",
-        **state.choice("data", (*sample_names(), UPLOAD)),
+        **state.choice("data", data_names()),
         format_func=titles.__getitem__,
         on_change=changed,
-        help=f"A sample set, or a table of your own. {where_files_go()}",
+        help="A sample set."
+        if is_guest()
+        else f"A sample set, or a table of your own. {where_files_go()}",
     )
     name = state.get("data")
     own = facts = None

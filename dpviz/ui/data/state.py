@@ -17,6 +17,7 @@ from dpviz.family.family import Family
 from dpviz.family.parameter import CHOOSE
 from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import RELATIONS
+from dpviz.ui.session.classroom import is_guest
 from dpviz.ui.session.state import Control, UrlState, choice, whole, working
 from dpviz.ui.widgets.parameters import take_defaults
 
@@ -168,9 +169,14 @@ def without(texts: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
     return {name: text for name, text in texts.items() if name not in names}
 
 
+def data_names() -> tuple[str, ...]:
+    """Sample sets, and own data unless a guest is here."""
+    return (*sample_names(), *(() if is_guest() else (UPLOAD,)))
+
+
 def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
     """Controls of the panel, as in the link, for a :class:`DataState`."""
-    names = (*sample_names(), UPLOAD)
+    names = data_names()
     controls = {
         "data": Control(default, choice("data", names)),
         # How the file is read; "" for points, where the first line may be names or data.

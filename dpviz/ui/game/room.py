@@ -15,9 +15,10 @@ from dpviz.teaching.game.rooms import Room, Rooms
 from dpviz.teaching.game.rules import CASES, Case
 from dpviz.ui.game.play import reasons, scores
 from dpviz.ui.messages import plain_text, show_caption, show_error
-from dpviz.ui.session.address import base_address, client, full_link, is_local
+from dpviz.ui.session.address import class_link, client
 from dpviz.ui.session.presence import absence
 from dpviz.ui.session.state import UrlState
+from dpviz.ui.widgets.class_panel import class_panel
 from dpviz.ui.widgets.share import qr_code
 from dpviz.ui.widgets.show import show_panels, theme_mode
 from dpviz.ui.widgets.stamp import MADE_UP
@@ -118,14 +119,8 @@ def teacher(
 
 def _invitation(room: Room) -> None:
     st.html(f'<h2 class="dpv-room">Room <b>{html.escape(room.code)}</b></h2>')
-    link = f"{full_link({'room': room.code})}"
-    st.html(qr_code(link))
-    if is_local(base_address()):
-        show_caption(
-            "This address works only on this computer. For a class, start dpviz with python -m "
-            "dpviz.server --address 0.0.0.0 --hosts NAME, where NAME is this computer's name in "
-            "the network, and open this page with that name."
-        )
+    st.html(qr_code(class_link({"room": room.code})))
+    class_panel("game:class")
 
 
 def _follow_choice(state: UrlState, room: Room, controls: Callable[[UrlState], None]) -> None:

@@ -20,8 +20,10 @@ from dpviz.ui.learn.sheets import sheet
 from dpviz.ui.learn.step_state import start_of, step_state
 from dpviz.ui.learn.texts import reveal_text, step_text
 from dpviz.ui.messages import plain_text, show_caption, show_corrections, show_error
-from dpviz.ui.session.address import full_link
+from dpviz.ui.session.address import class_link
+from dpviz.ui.session.classroom import OPEN_TO_GUESTS, is_guest
 from dpviz.ui.session.state import Control, UrlState, choice, following, whole
+from dpviz.ui.widgets.class_panel import class_panel
 from dpviz.ui.widgets.show import lazy_expander
 
 #: Highest number of a step in a link; it is larger than the number of steps of any lesson.
@@ -214,7 +216,7 @@ def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
 
 
 def _page_link(step: Step) -> None:
-    if step.page:
+    if step.page and not (is_guest() and step.page.partition("?")[0] not in OPEN_TO_GUESTS):
         name, _, query = step.page.partition("?")
         st.page_link(
             f"pages/{name}.py",
@@ -232,9 +234,10 @@ def _for_class(lesson: Lesson) -> None:
             facts.append(texts(facts_of(step, look)))
             bars.append(BARS[step.bars](look).html() if step.bars else "")
         links = [
-            full_link({"lesson": lesson.name, "step": str(number)})
+            class_link({"lesson": lesson.name, "step": str(number)})
             for number in range(1, len(lesson.steps) + 1)
         ]
+        class_panel("learn:class")
         show_caption("Open the saved file in a browser, and print it: A4.")
         for name, title in (("worksheet", "Worksheet"), ("teacher", "Teacher's sheet")):
             page = sheet(lesson, facts, bars, links, teacher=name == "teacher")
@@ -249,4 +252,5 @@ def _for_class(lesson: Lesson) -> None:
                 width="stretch",
             )
 
-    lazy_expander("On paper, for a class", key="learn:sheets", draw=draw)
+    if not is_guest():  # the teacher's sheet has the answers
+        lazy_expander("For a class", key="learn:sheets", draw=draw)

@@ -14,6 +14,7 @@ from streamlit import net_util
 from streamlit.config import get_config_files
 
 from dpviz.base.errors import InputError, shown
+from dpviz.ui.session.classroom import door, is_guest
 
 #: Name of the environment variable which declares that other people use this server, too.
 SHARED = "DPVIZ_SHARED"
@@ -34,6 +35,14 @@ def full_link(link: dict[str, str], **more: str) -> str:
     """Address of the page on the screen, including all settings."""
     query = urlencode(link | more)
     return f"{base_address()}{'?' if query else ''}{query}"
+
+
+def class_link(link: dict[str, str]) -> str:
+    """Address of the page for other devices, if the app is open for a class; else its address."""
+    found, here = full_link(link), door()
+    if here and here.place and is_local(found):
+        return urlunsplit(urlsplit(found)._replace(scheme="http", netloc=here.place))
+    return found
 
 
 def is_local(address: str) -> bool:
@@ -158,4 +167,5 @@ def on_this_machine() -> bool:
     headers, address = st.context.headers, str(st.context.url or "")
     passed_on = any(headers.get(name) for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"))
     reached = [address, f"//{headers['Host']}" if "Host" in headers else ""]
-    return not is_shared() and not passed_on and all(is_local(one) for one in reached if one)
+    alone = not is_shared() and not passed_on and not is_guest()
+    return alone and all(is_local(one) for one in reached if one)

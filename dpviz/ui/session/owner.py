@@ -18,6 +18,7 @@ from dpviz.base.errors import InputError
 from dpviz.base.home import home
 from dpviz.ui.messages import show_caption, show_error, show_info
 from dpviz.ui.session.address import on_this_machine
+from dpviz.ui.session.classroom import refuse_guests
 
 #: Folder of the visitors' files on a shared server.
 FOLDER = "budgets"
@@ -30,6 +31,7 @@ _SHAPE = re.compile(r"[A-Za-z0-9_-]{32}")
 
 def budget_file() -> Path | None:
     """File with this visitor's budgets; None without a key; InputError if the key is invalid."""
+    refuse_guests("Budgets are")
     if on_this_machine():
         return home() / "budget.db"
     if found := login():

@@ -8,9 +8,11 @@ import streamlit as st
 
 from dpviz.families import FAMILIES
 from dpviz.ui.messages import show_caption
-from dpviz.ui.session.address import base_address, full_link, is_local
+from dpviz.ui.session.address import base_address, class_link, full_link, is_local
+from dpviz.ui.session.classroom import OPEN_TO_GUESTS
 from dpviz.ui.session.state import UrlState
 from dpviz.ui.widgets.assets import component
+from dpviz.ui.widgets.class_panel import class_panel
 from dpviz.ui.widgets.embed import embedded
 
 _mount = component("copy_link")
@@ -35,12 +37,16 @@ def share_panel(state: UrlState, *, frame: bool = True) -> None:
 
 
 def _draw(state: UrlState, frame: bool) -> None:
-    link = full_link(state.link())
+    # Guests of a class can't load files, so a link with own data is for this computer.
+    for_class = state.page in OPEN_TO_GUESTS and "own" not in state.link().values()
+    link = (class_link if for_class else full_link)(state.link())
     _mount(key=f"{state.page}:copy link")
     if "data" in state:
         show_caption("A link never contains your own data: people who open it load the file first.")
     st.html(qr_code(link))
-    if is_local(base_address()):
+    if for_class:
+        class_panel(f"{state.page}:class")
+    elif is_local(base_address()):
         show_caption("This address works only on this computer.")
     if frame:
         what = "only picture, readouts and ε" if state.page in FAMILIES else "only the page"
