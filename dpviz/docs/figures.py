@@ -5,13 +5,17 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.numbers import counted
 from dpviz.data.samples import load_sample, sample
 from dpviz.families import FAMILIES, trial_of
+from dpviz.family.trial import Trial
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, NOISE
+from dpviz.grid.domain import Domain
 from dpviz.metrics.matching import matched_numbers
 
 #: Sample set with fifteen clusters for all methods, a budget with visible noise, and the seed.
@@ -21,7 +25,7 @@ _SHOWN, _SIDE, _GAP, _TOP = 2500, 380, 24, 30
 
 
 @dataclass(frozen=True)
-class _Panel:
+class Panel:
     """One side of a picture; a label of -1 means no cluster."""
 
     heading: str
@@ -59,23 +63,29 @@ def _drawn() -> Iterator[tuple[str, str]]:
             if first is None:
                 first = trial_of(data, family.config(method=name, **given), data.domain)
             trial = first.at(method=name, **given)
-            one = trial.draw(SEED)
-            true, private = trial.label(None), trial.label(one)
-            numbers = matched_numbers(true + 1, private + 1)
-            places = trial.centers(one)
-            panels = (
-                _Panel(f"True: {true.max() + 1} clusters", true[shown], None),
-                _Panel(
-                    f"{method.card.title}: {private.max() + 1} clusters",
-                    numbers[private + 1][shown] - 1,
-                    None if places is None else (places - lows) / (data.domain.highs - lows),
-                ),
-            )
+            panels = panels_of(trial, trial.draw(SEED), data.domain, shown, method.card.title)
             # The picture of a reference method has only one panel.
             yield name, svg(scaled[shown], panels if method.card.spends else panels[1:])
 
 
-def svg(points: NDArray[np.float64], panels: tuple[_Panel, ...]) -> str:
+def panels_of(
+    trial: Trial, one: Any, domain: Domain, shown: NDArray[np.intp], title: str
+) -> tuple[Panel, Panel]:
+    """True clusters and a draw of a method; ``shown`` are the indices of the records to draw."""
+    true, private = trial.label(None), trial.label(one)
+    numbers = matched_numbers(true + 1, private + 1)
+    places = trial.centers(one)
+    return (
+        Panel(f"True: {counted(true.max() + 1, 'cluster')}", true[shown], None),
+        Panel(
+            f"{title}: {counted(private.max() + 1, 'cluster')}",
+            numbers[private + 1][shown] - 1,
+            None if places is None else (places - domain.lows) / (domain.highs - domain.lows),
+        ),
+    )
+
+
+def svg(points: NDArray[np.float64], panels: tuple[Panel, ...]) -> str:
     """Render panels side by side; points (n, 2) are scaled to the unit square."""
     width = len(panels) * (_SIDE + _GAP) + _GAP
     said = html.escape(". ".join(panel.heading for panel in panels))

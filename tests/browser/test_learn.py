@@ -8,8 +8,11 @@ import pytest
 
 from dpviz.teaching.lessons.shelf import shelf
 from dpviz.ui.learn.bars import Bars
+from dpviz.ui.learn.facts import Look
 from dpviz.ui.learn.page import KNOWN
+from dpviz.ui.learn.pictures import picture_of
 from dpviz.ui.learn.sheets import sheet
+from dpviz.ui.learn.step_state import start_of
 from tests.support.tiers import daily
 
 LESSONS, _ = shelf(KNOWN)
@@ -131,11 +134,19 @@ def test_sheets_fit_on_a4_and_are_saved(first, chromium):
     page = context.new_page()
     page.emulate_media(media="print")
     for lesson in LESSONS.values():
-        links = ["http://127.0.0.1:8501/learn?lesson=x&step=1"] * len(lesson.steps)
+        links = ["http://192.168.100.100:8501/learn?lesson=x&step=1"] * len(lesson.steps)
+        pictures = [picture_of(Look(start_of(lesson.steps[0]), lesson.steps[0].explorer))]
         for teacher in (False, True):
             bars = [Bars(title="Cells", names=("one", "two"), rows=[("a row", (3, 40))]).html()]
             page.set_content(
-                sheet(lesson, [{}] * len(links), bars * len(links), links, teacher=teacher)
+                sheet(
+                    lesson,
+                    [{}] * len(links),
+                    bars * len(links),
+                    pictures * len(links),
+                    links,
+                    teacher=teacher,
+                )
             )
             wide = page.evaluate(
                 "() => [...document.querySelectorAll('body,body *')]"
@@ -146,7 +157,7 @@ def test_sheets_fit_on_a4_and_are_saved(first, chromium):
     context.close()
     watched = first("learn?lesson=by-hand&step=1", height=1400)
     settled(watched, LESSONS["by-hand"].steps[0].title)
-    watched.page.get_by_text("On paper, for a class", exact=True).click()
+    watched.page.get_by_text("For a class", exact=True).click()
     for button, sign in (("Worksheet", "What I saw:"), ("Teacher's sheet", "☑")):
         with watched.page.expect_download() as saved:
             watched.page.get_by_role("button", name=button).click()

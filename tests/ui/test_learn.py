@@ -16,6 +16,7 @@ from dpviz.teaching.lessons.shelf import shelf
 from dpviz.ui.learn.bars import BARS, noise, ranks, split, with_and_without
 from dpviz.ui.learn.facts import DRAWS, Look, facts_of, texts
 from dpviz.ui.learn.page import _MOST_STEPS, KNOWN
+from dpviz.ui.learn.pictures import picture_of
 from dpviz.ui.learn.sheets import sheet
 from dpviz.ui.learn.step_state import start_of
 from tests.support import ROOT
@@ -92,16 +93,44 @@ def test_sheets_have_the_facts_of_the_screen_and_answers_for_the_teacher_alone()
         for one, look in zip(lesson.steps, looks, strict=True)
     ]
     assert bars[3] in "".join(one.proto.body for one in test.get("html"))
+    pictures = [picture_of(look) for look in looks]
     links = ["http://127.0.0.1/"] * len(facts)
-    student = sheet(lesson, facts, bars, links, teacher=False)
-    teacher = sheet(lesson, facts, bars, links, teacher=True)
+    student = sheet(lesson, facts, bars, pictures, links, teacher=False)
+    teacher = sheet(lesson, facts, bars, pictures, links, teacher=True)
     assert bars[3] in student
+    assert all(one in student and one in teacher for one in pictures)
+    # A code leads other devices to the lesson, unless its address is of this computer.
+    assert 'dpv-qr"' not in student
+    there = ["http://192.168.1.5:8501/learn"] * len(facts)
+    assert 'dpv-qr"' in sheet(lesson, facts, bars, pictures, there, teacher=False)
     assert "☑" not in student
     assert teacher.count("☑") == sum(bool(one.question) for one in lesson.steps)
     for step in lesson.steps:
         assert html.escape(step.title) in student
         assert html.escape(step.title) in teacher
     assert "…" not in student + teacher
+
+
+@pytest.mark.parametrize(("name", "number"), [("noise", 2), ("one-person", 4), ("a-claim", 1)])
+def test_the_picture_on_paper_is_the_run_of_the_screen(name: str, number: int):
+    step = LESSONS[name].steps[number - 1]
+    look = Look(start_of(step), step.explorer)
+    picture, runs = picture_of(look), look.runs
+    if name == "noise":
+        rows = [re.findall(r"<td>(.*?)</td>", one) for one in re.findall("<tr>.*?</tr>", picture)]
+        found = np.array(rows, dtype=float)
+        for part, one in zip(np.split(found, 2), (runs.truth, runs.private), strict=True):
+            np.testing.assert_allclose(part[::-1].T, one.stages.counts, atol=0.05)
+        return
+    left, right = picture.split("<rect x=")[1:]
+    if name == "one-person":
+        # One path for each cluster that has records, and one for records in no cluster.
+        assert left.count("<path") == runs.truth.stages.n_clusters + 1
+        assert 1 < right.count("<path") <= runs.private.stages.n_clusters + 1
+    else:
+        clusters = runs.private.config.clusters
+        assert left.count("<path") == clusters
+        assert right.count("m-6-6l12 12") == clusters
 
 
 def look_of(name: str) -> Look:

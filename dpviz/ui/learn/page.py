@@ -16,6 +16,7 @@ from dpviz.teaching.lessons.shelf import shelf
 from dpviz.ui.explorer.settings import RunSettings, draw_again
 from dpviz.ui.learn.bars import BARS
 from dpviz.ui.learn.facts import EXPLORERS, FACTS, Look, facts_of, texts
+from dpviz.ui.learn.pictures import picture_of
 from dpviz.ui.learn.sheets import sheet
 from dpviz.ui.learn.step_state import start_of, step_state
 from dpviz.ui.learn.texts import reveal_text, step_text
@@ -229,10 +230,13 @@ def _page_link(step: Step) -> None:
 def _for_class(lesson: Lesson) -> None:
     def draw() -> None:
         looks = [Look(start_of(step), step.explorer) for step in lesson.steps]
-        facts, bars = [], []
+        facts, bars, pictures = [], [], []
         for step, look in zip(lesson.steps, looks, strict=True):
             facts.append(texts(facts_of(step, look)))
             bars.append(BARS[step.bars](look).html() if step.bars else "")
+            # Steps that begin with the same run have one picture, at the first of them.
+            found = picture_of(look)
+            pictures.append("" if found in pictures else found)
         links = [
             class_link({"lesson": lesson.name, "step": str(number)})
             for number in range(1, len(lesson.steps) + 1)
@@ -240,7 +244,7 @@ def _for_class(lesson: Lesson) -> None:
         class_panel("learn:class")
         show_caption("Open the saved file in a browser, and print it: A4.")
         for name, title in (("worksheet", "Worksheet"), ("teacher", "Teacher's sheet")):
-            page = sheet(lesson, facts, bars, links, teacher=name == "teacher")
+            page = sheet(lesson, facts, bars, pictures, links, teacher=name == "teacher")
             st.download_button(
                 plain_text(title),
                 page.encode(),

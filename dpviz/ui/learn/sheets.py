@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from dpviz.teaching.lessons.parser import Lesson, Step
 from dpviz.ui.learn.texts import said
+from dpviz.ui.session.address import is_local
+from dpviz.ui.widgets.share import qr_code
 
 #: Style for A4, black on white; long words are broken.
 _STYLE = """@page{size:A4;margin:16mm}
@@ -19,6 +21,10 @@ section{break-inside:avoid}ul{list-style:none;padding:0 0 0 4mm}
 .dpv-bars{border-collapse:collapse;font-size:9pt;width:100%}.dpv-bars caption{text-align:left}
 .dpv-bars th{width:28%;text-align:left;font-weight:normal}.dpv-bars i{display:inline-block;
  height:2.4mm;margin:0 1mm 0 2mm;background:#000;print-color-adjust:exact}
+svg{height:62mm;width:auto;display:block}.pair{display:flex;gap:8mm}
+.dpv-qr{float:right;margin:0}.dpv-qr img{width:30mm;height:30mm}.dpv-qr figcaption{display:none}
+.counts{border-collapse:collapse}.counts caption{text-align:left}
+.counts td{border:.2mm solid #888;min-width:7mm;padding:.5mm 1mm;text-align:right;font-size:9pt}
 .dpv-bars .dpv-b1{background:#fff;outline:.3mm solid #000}.dpv-bars span i{width:4mm}"""
 
 
@@ -26,18 +32,21 @@ def sheet(
     lesson: Lesson,
     facts: Sequence[Mapping[str, str]],
     bars: Sequence[str],
+    pictures: Sequence[str],
     links: Sequence[str],
     *,
     teacher: bool,
 ) -> str:
     """A complete HTML page for printing; it loads nothing from a host.
 
-    ``facts``, ``bars`` (as HTML) and ``links`` have an entry for each step. The teacher's sheet
-    also contains answers, minutes and notes.
+    ``facts``, ``bars`` and ``pictures`` (as HTML) and ``links`` have an entry for each step. The
+    teacher's sheet also contains answers, minutes and notes.
     """
     kind = "Teacher's sheet" if teacher else "Worksheet"
     each = max(1, round(lesson.minutes / len(lesson.steps)))
     parts = [f"<h1>{html.escape(lesson.title)}</h1>"]
+    if not (teacher or is_local(links[0])):
+        parts.insert(0, qr_code(links[0]))
     if teacher:
         parts.append(
             f"<p>{kind} · {lesson.minutes} minutes, about {each} a step · "
@@ -46,9 +55,9 @@ def sheet(
     else:
         parts.append(f"<p>{kind} · {lesson.minutes} minutes · Name: ____________________</p>")
     parts.append(f"<p><b>What you learn:</b> {html.escape(lesson.after)}</p>")
-    steps = zip(lesson.steps, facts, bars, links, strict=True)
-    for number, (step, known, chart, link) in enumerate(steps, 1):
-        parts.append(f"<section><h2>{number}. {html.escape(step.title)}</h2>")
+    steps = zip(lesson.steps, facts, bars, pictures, links, strict=True)
+    for number, (step, known, chart, picture, link) in enumerate(steps, 1):
+        parts.append(f"<section><h2>{number}. {html.escape(step.title)}</h2>{picture}")
         parts += _teacher(step, known) if teacher else _student(step, known, chart)
         parts.append(f'<p class="small">{html.escape(link)}</p></section>')
     title = html.escape(f"{kind}: {lesson.title}")
