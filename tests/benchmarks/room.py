@@ -42,6 +42,7 @@ class Player:
     room: str
     page: str = ""
     button: str = ""
+    waits: bool = False
     fragment: str = ""
     guesses: int = 0
     sent: list[float] = field(default_factory=list)
@@ -60,14 +61,19 @@ class Player:
             begin = time.time() + place * EVERY
             for number in range(int(SECONDS / EVERY)):
                 await asyncio.sleep(max(0.0, begin + number * EVERY - time.time()))
-                guess = self._message()
-                script = guess.rerun_script
-                script.page_script_hash, script.fragment_id = self.page, self.fragment
-                pressed = script.widget_states.widgets.add()
-                pressed.id, pressed.trigger_value = self.button, True
+                if self.waits:  # after a wrong guess, for "Next draw"
+                    await self._press(socket, lambda: not self.waits)
                 self.sent.append(time.time())
-                await socket.send(guess.SerializeToString())
-                await self._read(socket, lambda: self.guesses >= len(self.sent))
+                await self._press(socket, lambda: self.guesses >= len(self.sent))
+
+    async def _press(self, socket: ClientConnection, until: object) -> None:
+        guess = self._message()
+        script = guess.rerun_script
+        script.page_script_hash, script.fragment_id = self.page, self.fragment
+        pressed = script.widget_states.widgets.add()
+        pressed.id, pressed.trigger_value = self.button, True
+        await socket.send(guess.SerializeToString())
+        await self._read(socket, until)
 
     def _message(self) -> BackMsg:
         message = BackMsg()
@@ -86,7 +92,8 @@ class Player:
                 self.page = message.new_session.page_script_hash
             elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
                 element = message.delta.new_element
-                if element.button.label.startswith("The person is in"):
+                if element.button.label.startswith(("The person is in", "Next draw")):
+                    self.waits = element.button.label == "Next draw"
                     self.button, self.fragment = element.button.id, message.delta.fragment_id
                 if found := re.search(r"You: [\d,]+ of ([\d,]+) right", element.html.body):
                     self.guesses = int(found[1].replace(",", ""))

@@ -7,10 +7,14 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Watched
+from tests.browser.conftest import CALM, Watched
 
 
 def guess(page: Page, side: str) -> None:
+    # After a wrong guess, the picture stays until "Next draw".
+    page.evaluate(CALM)
+    if page.get_by_role("button", name="Next draw").count():
+        page.get_by_role("button", name="Next draw").click()
     page.get_by_role("button", name=f"The person is {side}").click()
 
 
@@ -40,6 +44,8 @@ def test_a_hand_plays_alone_and_with_a_class(
     score(page, "You", 1)
     guess(page, "out")
     score(page, "You", 2)
+    page.keyboard.press("n")  # after a wrong guess; else it does nothing
+    page.get_by_role("button", name="The person is in").wait_for()
     page.keyboard.press("i")
     score(page, "You", 3)
     expect(page.locator(".dpv-answer")).to_contain_text(re.compile("Right|Wrong"))
@@ -71,13 +77,15 @@ def test_a_hand_plays_alone_and_with_a_class(
     page.get_by_role("radio", name="Easy: ε = 2", exact=True).click()
     page.get_by_text("0 guesses").wait_for()
     # The click on the old draw does not count, and the player sees the new level.
-    guess(phone.page, "in")
+    button = phone.page.get_by_role("button", name=re.compile("Next draw|The person is in"))
+    button.click()
     phone.page.get_by_text("ε = 2").first.wait_for()
     guess(phone.page, "in")
     score(page, "Class", 1)
     page.get_by_role("button", name="End the room").click()
     page.get_by_role("button", name="Open a room").wait_for()
-    guess(phone.page, "in")
+    phone.page.evaluate(CALM)
+    button.click()
     phone.page.get_by_text("is not open: it has ended").wait_for()
     phone.page.get_by_role("button", name="Leave the room").click()
     phone.page.get_by_role("button", name="Open a room").wait_for()

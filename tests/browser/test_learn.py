@@ -104,6 +104,39 @@ def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
         assert watched.page.get_by_role("button", name="Next").is_disabled()
 
 
+def test_keys_of_a_clicker_work_after_every_control_was_touched(first):
+    lesson = LESSONS["split-budget"]
+    watched = first("learn?lesson=split-budget&projector=on")
+    page = watched.page
+    titles = [one.title for one in lesson.steps]
+
+    def goes(key: str, to: int) -> None:
+        page.keyboard.press(key)
+        settled(watched, titles[to])
+
+    settled(watched, titles[0])
+    slider = page.get_by_role("slider", name="Privacy budget")
+    slider.focus()
+    for key, to in (("PageDown", 1), ("PageUp", 0), ("j", 1), ("k", 0)):
+        goes(key, to)
+        slider.focus()
+    # A slider that was reached by the keyboard keeps its arrows.
+    before = slider.input_value()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(
+        "([one, old]) => one.value !== old", arg=[slider.element_handle(), before]
+    )
+    assert page.locator(".dpv-lesson h2", has_text=titles[0]).is_visible()
+    # After a touch by hand on a projector, all keys belong to the clicker.
+    for key, to in ((" ", 1), ("ArrowLeft", 0), ("ArrowRight", 1), ("ArrowUp", 0)):
+        slider.click()
+        watched.wait_calm()
+        goes(key, to)
+    page.get_by_test_id("stCheckbox").filter(has_text="Projector").click()
+    page.wait_for_url("**projector=off**")
+    goes("PageDown", 1)
+
+
 @pytest.mark.exhaustive
 def test_a_projector_shows_large_type_and_no_more_than_the_lesson(first):
     watched = first("learn?lesson=one-person&step=4", height=720)

@@ -25,6 +25,11 @@ def rooms(monkeypatch) -> Rooms:
 
 
 def press(test: AppTest, label: str) -> AppTest:
+    # After a wrong guess, the picture stays until "Next draw".
+    if label.startswith("The person") and "Next draw" in {one.label for one in test.button}:
+        press(test, "Next draw")
+        if test.error:  # the room has ended meanwhile
+            return test
     next(one for one in test.button if one.label.startswith(label)).click().run()
     assert not test.exception
     return test
@@ -56,6 +61,31 @@ def test_a_guess_is_answered_and_counted(name):
     assert "of 102 right" in html(test, "dpv-score")
     press(test, "Start again")
     assert "no guess yet" in html(test, "dpv-score")
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_the_picture_of_a_wrong_guess_stays_until_next(right):
+    test = opened("game", {"case": "squares"})
+    game = next(iter(test.session_state["game:solo"].values()))
+    guessed, picture = game.round.seen, shown(test)
+    press(test, f"The person is {'in' if game.round.joined is right else 'out'}")
+    labels = {one.label for one in test.button}
+    assert ("Next draw" in labels) is not right
+    assert ("The person is in" in labels) is right
+    assert (shown(test) == picture) is not right
+    assert ("Above is a new draw" in html(test, "dpv-answer")) is right
+    if not right:
+        assert game.missed is guessed
+        press(test, "Next draw")
+        assert shown(test) != picture
+        assert {"The person is in", "The person is out"} <= {one.label for one in test.button}
+        assert "Above is a new draw" in html(test, "dpv-answer")
+
+
+def shown(test: AppTest) -> list[str]:
+    """Numbers of the picture of the draw."""
+    game = next(iter(test.session_state["game:solo"].values()))
+    return [f"{one:.1f}" for one in (game.missed or game.round.seen).cells.ravel()]
 
 
 def test_only_the_private_result_goes_to_the_browser():

@@ -42,6 +42,7 @@ def test_there_are_eight_lessons_in_their_order():
     assert not FAULTS
     assert len(LESSONS) == 8
     assert next(iter(LESSONS)) == "one-person"
+    assert any("k-means" in one.title for one in LESSONS.values())
     assert max(len(one.steps) for one in LESSONS.values()) <= _MOST_STEPS
 
 

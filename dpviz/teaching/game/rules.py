@@ -201,7 +201,10 @@ class Answer:
 
 
 class Game:
-    """One player against one mechanism: the open draw, and both scores. The seed is secret."""
+    """One player against one mechanism: the open draw, and both scores. The seed is secret.
+
+    After a wrong guess, ``missed`` is what the player saw, until :meth:`go_on`.
+    """
 
     def __init__(self, case: Case, epsilon: float, seed: int, first: int = 0) -> None:
         self.case, self.epsilon = case, epsilon
@@ -209,6 +212,7 @@ class Game:
         self.round = draw(case, epsilon, seed, first)
         self.you, self.rule = Tally(), Tally()
         self.last: Answer | None = None
+        self.missed: Seen | None = None
 
     def guess(self, number: int, said: bool) -> Answer | None:
         """Record a guess on the draw that the player saw, and start the next draw.
@@ -220,8 +224,13 @@ class Game:
             return None
         self.last = Answer(said=said, rule=self.round.rule, joined=self.round.joined)
         self.you = self.you.plus(self.last.right)
+        self.missed = None if self.last.right else self.round.seen
         self._rule_too()
         return self.last
+
+    def go_on(self) -> None:
+        """Show the open draw instead of the draw of a wrong guess."""
+        self.missed = None
 
     def let_rule_play(self, rounds: int) -> None:
         """Let only the rule play some rounds; the player's score does not change."""

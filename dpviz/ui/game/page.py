@@ -195,7 +195,7 @@ def _in_room(state: UrlState, code: str) -> bool:
     left, right = st.columns([6, 5], gap="medium")
     with left:
         if game.you.guesses >= MOST_GUESSES:
-            answered(game.last)
+            answered(game.last, "")
             show_info(f"You made {MOST_GUESSES:,} guesses, the limit of a room: well played.")
         else:
             drawn(game, guess)

@@ -24,13 +24,14 @@ _SIDES = ("out", "in")
 def drawn(game: Game, guess: Callable[[int, bool], None]) -> None:
     """Show the current draw with its two buttons, and the result of the last guess.
 
-    Only published numbers of the draw are sent to the browser. ``guess`` is called with the draw's
-    number, and with True if the player says that the person is in the data.
+    After a wrong guess, the draw that was guessed stays until the player goes on. Only published
+    numbers of the draw are sent to the browser. ``guess`` is called with the draw's number, and
+    with True if the player says that the person is in the data.
     """
     now = game.round
     st.markdown(plain_text(game.case.story))
     show_panels(
-        result_picture(game.case, game.epsilon, now.seen, theme_mode()),
+        result_picture(game.case, game.epsilon, game.missed or now.seen, theme_mode()),
         MADE_UP,
         key="game:picture",
         base_name="dpviz in or out",
@@ -38,7 +39,19 @@ def drawn(game: Game, guess: Callable[[int, bool], None]) -> None:
     )
     # The keys contain the draw's number, so that a second click does not count for the next draw.
     with st.container(horizontal=True, key="game-buttons"):
-        for said, icon in ((True, ":material/person:"), (False, ":material/person_off:")):
+        if game.missed:
+            st.button(
+                "Next draw",
+                key=f"game:next {now.number}",
+                on_click=game.go_on,
+                type="primary",
+                icon=":material/arrow_forward:",
+                width="stretch",
+                shortcut="n",
+            )
+        for said, icon in (
+            () if game.missed else ((True, ":material/person:"), (False, ":material/person_off:"))
+        ):
             st.button(
                 f"The person is {_SIDES[said]}",
                 key=f"game:{_SIDES[said]} {now.number}",
@@ -49,11 +62,13 @@ def drawn(game: Game, guess: Callable[[int, bool], None]) -> None:
                 width="stretch",
                 shortcut=_SIDES[said][0],
             )
-    answered(game.last)
+    answered(
+        game.last, "This is the draw that you guessed." if game.missed else "Above is a new draw."
+    )
 
 
-def answered(last: Answer | None) -> None:
-    """Show the result of the last guess; before the first guess, explain how to guess."""
+def answered(last: Answer | None, above: str) -> None:
+    """Show the result of the last guess, and what is above; before it, explain how to guess."""
     if last is None:
         text = "Guess as often as you like: after each guess the coin and the noise are new."
     else:
@@ -61,7 +76,7 @@ def answered(last: Answer | None) -> None:
         rule = f"{_SIDES[last.rule]}{', too' if last.rule == last.said else ''}"
         text = (
             f'<b class="{mark[0]}">{mark[1]}</b> The person was <b class="then">'
-            f"{_SIDES[last.joined]}</b>; the best rule said {rule}. Above is a new draw."
+            f"{_SIDES[last.joined]}</b>; the best rule said {rule}. {above}"
         )
     st.html(f'<p class="dpv-answer" role="status">{text}</p>')
 

@@ -24,6 +24,7 @@ from dpviz.ui.messages import plain_text, show_caption, show_corrections, show_e
 from dpviz.ui.session.address import class_link
 from dpviz.ui.session.classroom import OPEN_TO_GUESTS, is_guest
 from dpviz.ui.session.state import Control, UrlState, choice, following, whole
+from dpviz.ui.widgets.assets import component
 from dpviz.ui.widgets.class_panel import class_panel
 from dpviz.ui.widgets.show import lazy_expander
 
@@ -41,7 +42,10 @@ _BARS = "learn:bars"
 #: All names that a lesson may use.
 KNOWN = Known(explorers=tuple(EXPLORERS), facts=FACTS, bars=tuple(BARS))
 
-#: Keys for the next and the previous step; in an explorer, the key "n" makes a new draw.
+_mount_keys = component("lesson_keys")
+
+#: Keys for the next and the previous step, also in lesson_keys.js; in an explorer, the key "n"
+#: makes a new draw.
 NEXT_KEY, BACK_KEY = "j", "k"
 
 
@@ -159,6 +163,7 @@ def _steps(state: UrlState, number: int, lessons: Mapping[str, Lesson]) -> None:
     names = list(lessons)
     after = names[names.index(here) + 1 :]
     ends = number == last
+    _mount_keys(key="learn:keys", height=1)
     row = st.container(horizontal=True, vertical_alignment="center", key="learn:steps")
     row.button(
         "Back",
@@ -190,8 +195,9 @@ def _projector(state: UrlState) -> None:
             state.get("projector") == "on",
             lambda on: state.set("projector", "on" if on else "off"),
         ),
-        help="Large letters and few controls, for an audience. Key j: next step; key k: previous "
-        "step.",
+        help="Large letters and few controls, for an audience. Keys for the steps: PageDown and "
+        "PageUp, as clickers send them, or j and k; also space and the arrows, if no control has "
+        "the focus.",
     )
     if state.get("projector") == "on":
         st.html('<span class="dpv-projector" hidden></span>')
