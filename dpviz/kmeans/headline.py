@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpviz.base.numbers import counted, readable
 from dpviz.family.headline import Headline, all_of
 from dpviz.kmeans.run import KMeansRun
-from dpviz.metrics.centers import placement
+from dpviz.metrics.centers import Placement, placement
 
 if TYPE_CHECKING:
     from dpviz.kmeans.truth import KMeansTruth
@@ -19,8 +19,7 @@ def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
     ``ratio`` is the score "nicv_ratio" of the run. The true run may have fewer centres than the
     private run. Distances are on the scaled domain, see :func:`dpviz.metrics.centers.placement`.
     """
-    scale = truth.space.scale
-    found = placement(scale(truth.centers), scale(run.centers))
+    found = placed(truth, run)
     clusters = len(truth.centers)
     detail = f"{found.one_each:,} of {clusters:,} in place; {_error(ratio)}"
     parts = []
@@ -35,6 +34,12 @@ def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
         return Headline(text=", ".join(parts), detail=detail)
     has = "has" if clusters == 1 else "have"
     return Headline(text=f"{all_of(clusters)} {has} a centre", detail=_error(ratio), intact=True)
+
+
+def placed(truth: KMeansTruth, run: KMeansRun) -> Placement:
+    """Compare the positions of the private centres with the true centres."""
+    scale = truth.space.scale
+    return placement(scale(truth.centers), scale(run.centers))
 
 
 def _error(ratio: float) -> str:

@@ -71,6 +71,18 @@ def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     return float(total / max(int(sizes_true.sum()), 1))
 
 
+def cells_wrong(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
+    """Share of the cells of either clustering that are not in matched clusters of both.
+
+    Clusters are matched one to one, with as many common cells as possible. In label grids, 0 means
+    not significant. The score is between 0 (both grids agree) and 1 (no cell agrees).
+    """
+    common = contingency(true, private)[1:, 1:]
+    right = common[linear_sum_assignment(common, maximize=True)].sum()
+    either = int(np.count_nonzero((true > 0) | (private > 0)))
+    return float((either - right) / max(either, 1))
+
+
 def ocm(table: NDArray[np.int64]) -> float:
     """Share of points outside the best one-to-one matching of the two labelings' classes.
 

@@ -61,6 +61,12 @@ class Fates:
         return int(np.count_nonzero(self.of == fate))
 
     @property
+    def others(self) -> str:
+        """Numbers of invented and lost clusters in words: "2 invented, 1 lost"."""
+        wrong = ((self.invented, "invented"), (self.count("lost"), "lost"))
+        return ", ".join(f"{number:,} {word}" for number, word in wrong if number)
+
+    @property
     def headline(self) -> Headline:
         """Headline on the fates."""
         wrong = [(self.invented, "invented")]

@@ -49,7 +49,7 @@ _ALL = (
         "DSG_C",
         lambda one: matching.dsg_c(one.truth.stages.labels, one.stages.labels),
         target=0.2,
-        plain="Cells wrong",
+        plain="Wrong cells per true cell",
         help="Number of cells in which matched clusters differ, divided by the number of truly "
         "significant cells.",
         source=f"{_PAPER}, section 6.1",
@@ -146,6 +146,17 @@ RANK, RANK_ERROR = "k", "k_error"
 
 #: All scores by name.
 SCORES = {score.name: score for score in _ALL}
+
+#: A share for the screen; the score of the paper, DSG_C, can be larger than 1.
+CELLS_WRONG = lower_is_better(
+    "cells_wrong",
+    "",
+    lambda one: matching.cells_wrong(one.truth.stages.labels, one.stages.labels),
+    target=0.2,
+    plain="Cells wrong",
+    help="Share of the cells of all true and private clusters that are not in the same cluster on "
+    "both sides. Clusters are matched one to one.",
+)
 
 #: Scores that take at most the time of a draw.
 QUICK = ("clusters", "significant", "dsg_c", "f_measure", "f_cells", "noise_points")

@@ -11,7 +11,7 @@ from tests.conftest import reference_file
 from tests.support.tiers import daily
 
 CARDS = """() => Object.fromEntries([...document.querySelectorAll('.dpv-card')].map(card => [
-  card.querySelector('.dpv-label').textContent,
+  card.dataset.name,
   [card.querySelector('.dpv-value').textContent, card.querySelector('.dpv-beside').textContent],
 ]))"""
 RANGES = """() => { const layout = document.querySelector('.js-plotly-plot')._fullLayout;

@@ -96,7 +96,7 @@ def test_scores_of_earlier_settings_are_grey_while_a_thumb_is_held(first):
 def test_the_hint_of_a_first_visit_is_closed_for_good(first):
     watched = drawn(first())
     hint = watched.page.locator(".dpv-hint")
-    assert "a map with noise" in hint.text_content()
+    assert "Drag ε" in hint.text_content()
     assert hint.is_visible()
     top = watched.page.locator(".js-plotly-plot").bounding_box()["y"]
     watched.page.get_by_role("button", name="Close this hint").click()
@@ -110,6 +110,44 @@ def test_the_hint_of_a_first_visit_is_closed_for_good(first):
     drawn(watched)
     assert hint.count() == 1
     assert not hint.is_visible()
+
+
+@pytest.mark.parametrize(
+    ("page", "done"),
+    daily([("", "epsilon=0.01"), ("kmeans", "method=dplloyd")], lambda one: one[0] == "kmeans"),
+)
+def test_a_click_on_the_hint_does_what_it_asks_for(first, page, done):
+    watched = drawn(first(page))
+    watched.page.locator(".dpv-hint .dpv-act").click()
+    watched.page.wait_for_url(f"**{done}**")
+    assert not watched.page.locator(".dpv-hint").is_visible()
+    watched.wait_calm()
+    if page:
+        assert watched.page.get_by_role("combobox", name="Method").input_value() == "DPLloyd"
+
+
+#: Whether a person can read epsilon and the certainty of a guess, at the end of the headline.
+SEEN = """() => ['.dpv-headline b:last-of-type', '.dpv-detail span'].map((part) => {
+  const one = document.querySelector(part), box = one.getBoundingClientRect();
+  const inside = (outer) => { const { left, right, top, bottom } = outer.getBoundingClientRect();
+    return box.left >= left && box.right <= right + 1 && box.top >= top - 1
+      && box.bottom <= bottom + 1; };
+  return box.width > 20 && inside(one.parentElement) && inside(document.querySelector('.dpv-top'))
+    && one.textContent; })"""
+
+
+def test_the_privacy_of_the_headline_is_seen_at_every_width(first):
+    """With the hint and without it; tests/browser/test_sizes.py looks at all other texts."""
+    watched = drawn(first("?epsilon=0.5&method=privthr&seed=1"))
+    for hint in (True, False):
+        assert watched.page.locator(".dpv-hint").is_visible() is hint
+        for width in (390, 640, 800, 1024, 1280, 1920, 2560):
+            watched.page.set_viewport_size({"width": width, "height": 720})
+            watched.page.wait_for_function(f"() => ({SEEN})().every(Boolean)")
+            at, guess = watched.page.evaluate(SEEN)
+            assert at == ": epsilon 0.5", width
+            assert guess == "a guess on one record of yours: 62.3% sure at most", width
+        watched.page.evaluate("document.documentElement.dataset.dpvHint = 'closed'")
 
 
 @pytest.mark.exhaustive(reason="the hint that is closed by hand goes the same way daily")
@@ -262,7 +300,7 @@ def test_a_picture_without_its_program_says_that_it_comes(first):
 def test_a_long_sentence_and_its_detail_are_not_cut_off(first, width):
     watched = drawn(first("kmeans?method=dplloyd&epsilon=0.02"))
     watched.page.set_viewport_size({"width": width, "height": 844})
-    said = watched.page.locator(HEADLINE)
+    said = watched.page.locator(".dpv-top")
     assert "7 centres are far off" in said.text_content()
     assert "sure at most" in said.text_content()
     assert said.evaluate("one => one.scrollHeight <= one.clientHeight")

@@ -97,7 +97,7 @@ def test_true_points_are_a_switch_and_look_like_what_they_are(opened, page):
 def test_the_tile_speaks_of_the_mechanism_and_the_reason_stands_above_the_fold(opened):
     watched = opened("?data=spirals&method=privthr", height=720)
     tile = watched.page.locator('.dpv-card[data-name="Method"]')
-    assert tile.locator(".dpv-value").inner_text() == "private"
+    assert tile.locator(".dpv-value").inner_text() == "at most 73.2%"
     assert watched.page.locator(".dpv-why").count() == 0
     watched.choose("Variant", "published")
     why = watched.page.locator(".dpv-why")

@@ -96,7 +96,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     badge = page.locator('.dpv-card[data-name="Method"]')
     expect(badge).to_contain_text("not private")
     declare(watched)
-    expect(badge.locator(".dpv-value")).to_have_text("private")
+    expect(badge.locator(".dpv-beside")).to_have_text("proof holds")
     protect_persons(watched)
     expect(page.get_by_text("2 records of yours at most take part")).to_be_visible()
     # At most two records of each person remain, and the noise is twice as wide.

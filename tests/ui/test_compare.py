@@ -194,7 +194,7 @@ def test_panels_by_data_set_and_by_score(app):
     family = FAMILIES["wavecluster"]
     shown = [name for name in offered((family,), classed=True) if name in family.quick]
     assert len(headings(test)) == len(shown) > 3
-    assert headings(test)[0] == "<b>Cells wrong (DSG_C), 0 is equal</b>"
+    assert headings(test)[0] == "<b>Wrong cells per true cell (DSG_C), 0 is equal</b>"
     assert set(table(test)["data"]) == {"Three spirals"}
     # Scores that need only one result are also shown for the true result.
     true = [one for one in figure(test)["figure"]["data"] if one.get("legendgroup") == "true"]
@@ -203,7 +203,7 @@ def test_panels_by_data_set_and_by_score(app):
 
 def test_only_shared_scores_are_offered(app):
     test = app(**SMALL)
-    assert "Cells wrong (DSG_C)" in control(test.selectbox, "compare:score").options
+    assert "Wrong cells per true cell (DSG_C)" in control(test.selectbox, "compare:score").options
     choose(test, methods=["privthr", "eugkm"])
     assert control(test.selectbox, "compare:score").options == [
         "Overlap (F-measure)",
@@ -881,9 +881,21 @@ def plan_of(data="gaussians", methods=("privthr",), **more) -> Plan:
 @pytest.mark.parametrize(
     ("plan", "score", "card"),
     [
-        (plan_of(methods=("privthr",), options={"privthr.alpha": 0.6}), "dsg_c", "Cells wrong"),
-        (plan_of("shapes", ("baseline",), variant="published"), "dsg_c", "Cells wrong"),
-        (plan_of("spirals", ("privthrem",), options={"grid": (33, 20)}), "dsg_c", "Cells wrong"),
+        (
+            plan_of(methods=("privthr",), options={"privthr.alpha": 0.6}),
+            "dsg_c",
+            "Wrong cells per true cell",
+        ),
+        (
+            plan_of("shapes", ("baseline",), variant="published"),
+            "dsg_c",
+            "Wrong cells per true cell",
+        ),
+        (
+            plan_of("spirals", ("privthrem",), options={"grid": (33, 20)}),
+            "dsg_c",
+            "Wrong cells per true cell",
+        ),
         (
             plan_of("incomes", ("dplloyd",), options={"iterations": 3}),
             "nicv_ratio",

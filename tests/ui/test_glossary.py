@@ -53,4 +53,6 @@ def test_the_page_shows_all_terms_or_a_part():
             assert 0 < text(test).count("<dt>") < len(list(entries()))
             shown += text(test).count("<dt>")
     assert shown == len(list(entries()))
-    assert "<dt>Cells wrong (DSG_C)</dt>" in text(opened("glossary", {"part": "scores"}))
+    assert "<dt>Wrong cells per true cell (DSG_C)</dt>" in text(
+        opened("glossary", {"part": "scores"})
+    )

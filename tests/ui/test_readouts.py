@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.family.claim import Claim
 from dpviz.family.headline import Headline
@@ -27,7 +28,7 @@ def card():
 
 def test_the_plain_name_comes_first_and_the_sign_second(card):
     text = card(score_readout(SCORES["dsg_c"], "0.305", 0.305))
-    assert '<span class="dpv-label">Cells wrong</span>' in text
+    assert '<span class="dpv-label">Wrong cells per true cell</span>' in text
     assert '<span class="dpv-beside">DSG_C · best 0</span>' in text
     assert "Formula: Chen, Yu, Chirkova 2015, section 6.1." in text
 
@@ -36,7 +37,7 @@ def test_the_plain_name_comes_first_and_the_sign_second(card):
 def test_the_grade_is_seen_and_read_aloud(card, value, grade):
     text = card(score_readout(SCORES["dsg_c"], f"{value}", value))
     assert f'class="dpv-card dpv-{grade}"' in text
-    assert f'aria-label="Cells wrong: {value}, {grade}. DSG_C · best 0. ' in text
+    assert f'aria-label="Wrong cells per true cell: {value}, {grade}. DSG_C · best 0. ' in text
 
 
 def test_a_value_without_a_best_one_has_no_grade(card):
@@ -75,7 +76,7 @@ def test_headline_and_tile_say_what_epsilon_promises_and_to_whom(
     monkeypatch, epsilon, claim, said, loud, persons
 ):
     shown = []
-    monkeypatch.setattr("dpviz.ui.widgets.headline.st.html", shown.append)
+    monkeypatch.setattr(DeltaGenerator, "html", lambda _, text: shown.append(text))
     found = Headline(text="All 3 clusters are found", intact=True)
     promise = Promise(claim=claim, epsilon=epsilon, persons=persons)
     show_board(found, promise, "Drag", [], 0)
@@ -87,7 +88,9 @@ def test_headline_and_tile_say_what_epsilon_promises_and_to_whom(
     # If a guess can be more than 90% certain, no green tick is shown.
     assert ("dpv-yes" in tile) is (claim.private and not loud)
     assert ("promises little" in tile) is loud
-    assert ("proof holds" in tile) is loud
+    # The tile says how strong the promise is, in the words of the sentence.
+    assert ("proof holds" in tile) is bool(said)
+    assert all(word in tile for word in said.replace("sure ", "").split())
     assert ("not private" in tile) is not claim.private
 
 
@@ -103,7 +106,7 @@ def test_only_pictures_of_data_that_need_protection_stay_with_the_owner(monkeypa
 
 def test_the_first_scores_are_in_front_and_the_others_behind_a_button(monkeypatch):
     shown = []
-    monkeypatch.setattr("dpviz.ui.widgets.headline.st.html", shown.append)
+    monkeypatch.setattr(DeltaGenerator, "html", lambda _, text: shown.append(text))
     three = [Readout(name, "1", "", "") for name in ("A", "B", "C")]
     promise, found = Promise(claim=HOLDS), Headline(text="All", intact=True)
     show_board(found, promise, "Drag", three, 2)

@@ -57,7 +57,7 @@ def cards(test: AppTest) -> dict[str, tuple[str, str]]:
     """Readouts by label: the value, and the text beside the value."""
     body = next(one.proto.body for one in test.get("html") if 'class="dpv-card' in one.proto.body)
     found = re.findall(
-        r'dpv-label">(.*?)</span><span class="dpv-value">(.*?)</span>'
+        r'data-name="(.*?)".*?<span class="dpv-value">(.*?)</span>'
         r'<span class="dpv-beside">(.*?)</span>',
         body,
     )
@@ -106,13 +106,40 @@ def test_opens_on_a_clustered_sample(app):
 def test_the_first_visit_shows_what_privacy_costs_and_a_link_means_what_it_did(app):
     """Without a link, clusters are lost; a link that gives no epsilon has the default epsilon."""
     first = app()
-    assert "2 clusters invented, 1 grown: epsilon 0.02" in text(first)
+    assert "2 clusters invented, 1 grown</b><b>: epsilon 0.02" in text(first)
     assert "14 of 15 true clusters found" in text(first)
-    assert "All 15 clusters are found: epsilon 1<" in text(app(seed=0))
+    assert "All 15 clusters are found</b><b>: epsilon 1<" in text(app(seed=0))
     # After a reset, the page is as on the first visit.
     test = app(epsilon=1)
     reset = next(one for one in test.button if one.label == "Reset")
-    assert "2 clusters invented, 1 grown: epsilon 0.02<" in text(checked(reset.click().run()))
+    assert "2 clusters invented, 1 grown</b><b>: epsilon 0.02<" in text(
+        checked(reset.click().run())
+    )
+
+
+GOOD = 'class="dpv-card dpv-good'
+
+
+def test_a_grid_that_is_too_coarse_gets_no_good_mark(app):
+    """On two cells a side, the data seem to be one cluster, which every run finds."""
+    coarse = app(g=2, seed=0)
+    assert "The grid is too coarse: 15 clusters look like 1<" in text(coarse)
+    assert cards(coarse)["Found"] == ("1 / 1", "")
+    assert cards(coarse)["Overlap"][0] == "1.000"
+    assert GOOD not in text(coarse)
+    fine = app(g=64, seed=0)
+    assert "too coarse" not in text(fine)
+    assert GOOD in text(fine)
+
+
+def test_a_run_that_lost_everything_gets_no_good_mark(app):
+    lost = app(epsilon=0.001, method="privqt", seed=3, g=16)
+    assert GOOD not in text(lost)
+
+
+def test_the_first_readouts_say_what_was_found_and_lost(app):
+    assert cards(app())["Found"] == ("14 / 15", "2 invented")
+    assert cards(app())["Cells wrong"] == ("35.5%", "best 0")
 
 
 def test_the_sentence_agrees_with_the_panel_below_it(app):
@@ -133,7 +160,7 @@ def test_the_sentence_agrees_with_the_panel_below_it(app):
 
 
 def test_without_noise_there_is_no_epsilon_in_the_sentence(app):
-    assert "All 15 clusters are found: no noise<" in text(app(method="wavecluster"))
+    assert "All 15 clusters are found</b><b>: no noise<" in text(app(method="wavecluster"))
 
 
 # Every day, each method and each sample set occurs once.
@@ -559,7 +586,7 @@ def test_bounds_follow_the_variant_until_a_person_chooses(app):
     # The user's choice stays, and is in the link.
     checked(kind().set_value("declared").run())
     assert test.query_params["domain"] == "declared"
-    assert cards(test)["Method"][0] == "private"
+    assert cards(test)["Method"][0].startswith("at most")
     checked(variant("sound").run())
     checked(kind().set_value("data").run())
     checked(variant("published").run())

@@ -153,6 +153,11 @@ class Explorer(ABC):
 
     @classmethod
     @abstractmethod
+    def follow_hint(cls, state: UrlState) -> None:
+        """Do what the hint of the first visit asks for."""
+
+    @classmethod
+    @abstractmethod
     def show_choices(cls, state: UrlState, card: Card, active: ActiveData) -> None:
         """Show the parameters of a method that are chosen from a list."""
 
@@ -170,6 +175,9 @@ class Explorer(ABC):
         with place or st.sidebar:
             active = cls.sidebar(state)
         offer_box(state, active.dataset, active.far)
+        # The browser presses this button for a click on the hint, which is HTML.
+        if not embedded():
+            st.button("Follow the hint", key="hint", on_click=partial(cls.follow_hint, state))
         if place is None:
             show_not_taken(state)
         live_part(cls.explore, state, active, follow)

@@ -37,7 +37,7 @@ from dpviz.grid.domain import Domain
 from dpviz.kmeans.choice_price import choice_price
 from dpviz.kmeans.choose_clusters import SURE
 from dpviz.kmeans.family import FAMILY
-from dpviz.kmeans.headline import headline
+from dpviz.kmeans.headline import headline, placed
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.scores import OF_CENTERS, SCORES
@@ -97,9 +97,9 @@ class KMeansExplorer(Explorer):
 
     family = FAMILY
     views, views_title, pointed = VIEWS, "View", ("regions", "grid", "chain")
-    hint = "Try the method DPLloyd: what breaks?"
+    hint = "Try DPLloyd: what breaks?"
     choice_title, choice_sign = "How K was chosen, and the price", "K"
-    first_readouts = 1
+    first_readouts = 2
     own_controls: ClassVar = {
         "left": Control("true", choice("left", tuple(LEFT))),
         # The last iteration is not known yet, so _correct and the player limit the value.
@@ -125,6 +125,13 @@ class KMeansExplorer(Explorer):
         super().choose_defaults(state, but)
         if "i" not in but:
             state.set("i", None)
+
+    @classmethod
+    def follow_hint(cls, state: UrlState) -> None:
+        """Choose the method that the hint names."""
+        named = (one for one, it in FAMILY.methods.items() if f" {it.card.title}:" in cls.hint)
+        state.set("method", next(named))
+        cls.choose_defaults(state)
 
     @classmethod
     def show_choices(cls, state: UrlState, card: Card, active: ActiveData) -> None:
@@ -340,9 +347,17 @@ class KMeansExplorer(Explorer):
         names += ["class_f"] if truth.records.classes is not None else []
         scores = known | truth.scores(private, tuple(name for name in names if name not in known))
         wcss, nicv = truth.errors
+        clusters = len(truth.centers)
         overlap, moved = scores["f_measure"], scores["displacement"]
         shown = [
             score_readout(SCORES[ratio], decimals(scores[ratio]), scores[ratio], sign=sign),
+            Readout(
+                "With a centre",
+                f"{clusters - placed(truth, private).alone:,} / {clusters:,}",
+                "true clusters",
+                "True clusters that have a private centre: each private centre belongs to the "
+                "nearest true centre.",
+            ),
             score_readout(
                 SCORES["wcss"], readable(scores["wcss"]), beside=f"true {readable(wcss)}"
             ),
@@ -360,12 +375,12 @@ class KMeansExplorer(Explorer):
         ]
         if truth.records.classes is not None:
             of_true = truth.scores(truth.run, ("class_f",))
-            shown.insert(4, class_readout(scores["class_f"], of_true["class_f"]))
+            shown.insert(5, class_readout(scores["class_f"], of_true["class_f"]))
         if private.before is not None:
             earlier = replace(private, centers=private.before, before=None)
             before = truth.scores(earlier, (ratio,))[ratio]
             shown.insert(
-                1,
+                2,
                 Readout(
                     "Before",
                     decimals(before),

@@ -13,11 +13,12 @@ import streamlit as st
 
 from dpviz.base.numbers import readable
 from dpviz.base.work import IsCancelled
+from dpviz.data.samples import sample
 from dpviz.experiments.draws import Draws
 from dpviz.families import score_of
 from dpviz.family.card import Card
 from dpviz.family.headline import Headline
-from dpviz.family.parameter import GIVEN
+from dpviz.family.parameter import EPSILON, GIVEN
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import wavecluster_maps
 from dpviz.figures.panels import Panels
@@ -52,14 +53,15 @@ from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.parameters import choice_box, chosen, per_column_switch
 from dpviz.ui.widgets.readouts import Readout, class_readout, score_readout
 from dpviz.ui.widgets.show import theme_mode
+from dpviz.wavecluster.coarse import FINE, joined
 from dpviz.wavecluster.family import FAMILY
-from dpviz.wavecluster.fates import fates
+from dpviz.wavecluster.fates import Fates, fates
 from dpviz.wavecluster.pipeline import Run
-from dpviz.wavecluster.scores import HELD_OUT, RANK, RANK_ERROR, SCORES, relative_error
+from dpviz.wavecluster.scores import CELLS_WRONG, HELD_OUT, RANK, RANK_ERROR, SCORES, relative_error
 from dpviz.wavecluster.surprises import surprises
 from dpviz.wavecluster.theorems import KBounds, k_bounds
 from dpviz.wavecluster.trial import WaveClusterTrial
-from dpviz.wavecluster.truth import Truth, run
+from dpviz.wavecluster.truth import Evaluation, Truth, run
 from dpviz.wavecluster.wavelet import sensitivity
 
 _KEY = "Squares that touch, also at a corner, make one cluster; strong colour means more records."
@@ -94,9 +96,14 @@ class WaveClusterExplorer(Explorer):
 
     family = FAMILY
     views, views_title, pointed = VIEWS, "Stage", WITH_POINTS
-    hint = "The true map, and a map with noise. Drag ε: what breaks?"
+    hint = "Drag ε: what breaks?"
     choice_title, choice_sign = "How g and p were chosen, and the price", "p"
     first_readouts = 2
+
+    @classmethod
+    def follow_hint(cls, state: UrlState) -> None:
+        """Halve epsilon."""
+        state.set(EPSILON.link, max(EPSILON.low or 0.0, state.get(EPSILON.link) / 2))
 
     @classmethod
     def show_choices(cls, state: UrlState, card: Card, active: ActiveData) -> None:
@@ -175,10 +182,40 @@ class WaveClusterExplorer(Explorer):
         """A theorem's bounds of k'."""
         return k_bounds(self.runs.truth, self.closer.config)
 
+    @cached_property
+    def fates(self) -> Fates:
+        """What became of each true cluster."""
+        return fates(self.runs.truth.stages.labels, self.runs.private.stages.labels)
+
+    @cached_property
+    def joined(self) -> tuple[int, int] | None:
+        """Numbers of clusters on this grid and on a finer one, if this grid is too coarse."""
+        truth, active = self.runs.truth, self.settings.active
+        side = sample(active.dataset.name).grid if active.is_sample else FINE
+        if truth.source.fixed or max(truth.source.shape) >= side:
+            return None
+        config = replace(self.closer.config, grid=side)
+        _, fine = truth_of(
+            active.dataset, config, active.domain, active.outside, is_sample=active.is_sample
+        )
+        return joined(truth, fine)
+
     @property
     def headline(self) -> Headline:
-        """What broke."""
-        return fates(self.runs.truth.stages.labels, self.runs.private.stages.labels).headline
+        """What broke, or that the grid is too coarse to see it."""
+        found = self.fates.headline
+        if self.joined is None:
+            return found
+        few, several = self.joined
+        return Headline(
+            text=f"The grid is too coarse: {several:,} clusters look like {few:,}",
+            detail=found.text,
+        )
+
+    @property
+    def tells(self) -> bool:
+        """Whether good scores mean something: clusters are told apart, and some are left."""
+        return self.joined is None and bool((self.fates.of != "lost").any())
 
     @property
     def shown_views(self) -> Mapping[View, str]:
@@ -340,6 +377,7 @@ class WaveClusterExplorer(Explorer):
         runs, agreement = self.runs, self._agreement
         truth, private = runs.truth, runs.private
         scores = truth.scores(private.stages, ("dsg_c", "f_measure", "f_cells"))
+        wrong = CELLS_WRONG.compute(Evaluation(truth, private.stages))
         latest = agreement or st.session_state.get(_LAST, {})
         true = truth.stages
         rank = ""
@@ -350,6 +388,14 @@ class WaveClusterExplorer(Explorer):
         true_rank = true.threshold.k or 0
         off = relative_error(private.k, true_rank)
         shown = [
+            Readout(
+                "Found",
+                f"{self.fates.count('kept'):,} / {true.n_clusters:,}",
+                self.fates.others,
+                "True clusters that the private result also has, with more than half of their "
+                "cells in common. Beside them: clusters that noise invented, and lost ones.",
+            ),
+            score_readout(CELLS_WRONG, f"{wrong:.1%}", wrong),
             score_readout(
                 SCORES["clusters"],
                 f"{private.stages.n_clusters:,}",
@@ -386,8 +432,10 @@ class WaveClusterExplorer(Explorer):
         ]
         if truth.source.classes is not None:
             of_both = [truth.scores(one, ("class_f",))["class_f"] for one in (private.stages, true)]
-            shown.insert(5, class_readout(*of_both))
-        return shown
+            shown.insert(7, class_readout(*of_both))
+        if self.tells:
+            return shown
+        return [replace(one, grade=None) if one.grade == "good" else one for one in shown]
 
     def show_tables(self) -> None:
         """Show tables of the numbers in the picture."""

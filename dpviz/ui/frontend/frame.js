@@ -111,7 +111,10 @@ function watchHint({ type, target }) {
   const epsilon = PLACES.epsilon()?.value;
   if (type === "pointerdown" || type === "keydown") firstEpsilon ??= epsilon;
   const moved = firstEpsilon !== undefined && epsilon !== firstEpsilon;
-  if (moved || (type === "click" && target.closest?.(".dpv-hint button"))) closeHint();
+  const part = type === "click" && target.closest?.(".dpv-hint button");
+  if (moved || part) closeHint();
+  // A click on the hint does what the hint asks for.
+  if (part && part.matches(".dpv-act")) document.querySelector(".st-key-hint button")?.click();
 }
 
 // Targets of skip links, which are the first stops of the Tab key and not redrawn by Streamlit.

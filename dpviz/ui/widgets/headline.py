@@ -31,7 +31,7 @@ def show_board(
     """
     shown, others = cards_of(readouts, promise, first)
     more = '<button type="button" class="dpv-more">more scores</button>' * bool(others)
-    return (place or st).html(
+    return (place or st.container(key="board")).html(
         f'<div class="dpv-board">{_sentence(headline, promise, hint)}'
         f'<div class="dpv-cards">{shown}{more}</div>'
         f'<div class="dpv-cards dpv-others">{others}</div></div>{why_not_private(promise)}'
@@ -41,24 +41,28 @@ def show_board(
 def _sentence(headline: Headline, promise: Promise, hint: str) -> str:
     """HTML: whether the clusters are intact, the epsilon of the run, and the hint.
 
-    If the promise is kept, also show how sure someone may become about a person. The browser shows
-    the hint until the user closes the hint, and remembers that it was closed.
+    If the promise is kept, also show how sure someone may become about a person; this part and
+    epsilon are never cut off. The browser shows the hint until the user closes it or does what it
+    says, and remembers this.
     """
     kind, sign, said = ("good", "✓", "nothing broke") if headline.intact else ("bad", "✗", "broken")
     at = NO_NOISE if promise.epsilon is None else f"epsilon {readable(promise.epsilon)}"
-    parts, plain = [html.escape(headline.detail)], [headline.detail]
+    sure = ""
     if promise.kept is not None:
         sure = explain_guess(promise.kept, promise.neighbours, persons=promise.persons)
-        plain.append(sure)
-        # Good results attract attention, so a weak promise must be as visible as the results.
-        parts.append(f'<span class="dpv-risk">{sure}</span>' if promise.little else sure)
-    detail, after = (" · ".join(filter(None, some)) for some in (parts, plain))
+    # Good results attract attention, so a weak promise must be as visible as the results.
+    risk = ' class="dpv-risk"' * promise.little
+    guess = f"<span{risk}>{sure}</span>" * bool(sure)
+    dot = " · " * bool(sure and headline.detail)
+    found = f'<span class="dpv-found">{dot}{html.escape(headline.detail)}</span>'
     mark = f'<i role="img" aria-label="{said}">{sign}</i>'
-    whole = html.escape(f"{headline.text}: {at}. {after}".strip())
-    detail = f'<span class="dpv-detail">{detail}</span>' * bool(after)
-    sentence = f"{mark} <b>{html.escape(headline.text)}: {at}</b> {detail}"
-    close = '<button type="button" aria-label="Close this hint">✕</button>'
+    whole = html.escape(f"{headline.text}: {at}. {sure}{dot}{headline.detail}".strip())
+    hint = (
+        f'<span class="dpv-hint"><button type="button" class="dpv-act">{html.escape(hint)}</button>'
+        '<button type="button" aria-label="Close this hint">✕</button></span>'
+    )
     return (
-        f'<div class="dpv-top"><p class="dpv-headline dpv-{kind}" title="{whole}">{sentence}</p>'
-        f'<p class="dpv-hint">{html.escape(hint)}{close}</p></div>'
+        f'<div class="dpv-top"><p class="dpv-headline dpv-{kind}" title="{whole}">{mark} '
+        f"<b>{html.escape(headline.text)}</b><b>: {at}</b></p>"
+        f'<p class="dpv-detail">{guess}{found}{hint}</p></div>'
     )

@@ -115,7 +115,7 @@ def _promise_card(promise: Promise) -> str:
     """
     if not promise.claim.private:
         failed = Readout("Method", "not private", "why: next line", promise.claim.reason)
-        return _card(failed, "dpv-no")
+        return _card(failed, "dpv-no", "Method")
     # A proof is too long for a card, so it is in an expander under the picture. In a frame, there
     # is no expander.
     proof = f"The proof is {'in the app' if embedded() else 'under the picture'}."
@@ -124,11 +124,19 @@ def _promise_card(promise: Promise) -> str:
         "This method keeps its promise of ε when it runs once, with fresh noise, on the page "
         f"Release. This picture is not a release{stays}. {proof}"
     )
-    if promise.kept is not None and promise.little:
-        guess = explain_guess(promise.kept, promise.neighbours, persons=promise.persons)
+    if promise.kept is None:
+        return _card(Readout("Method", "private", "when released", help), "dpv-yes", "Method")
+    guess = explain_guess(promise.kept, promise.neighbours, persons=promise.persons)
+    who, sure = guess.split(": ")
+    percent, _, at_most = sure.partition(" sure ")
+    if promise.little:
         help = f"But at this ε the method promises little: {guess}. {help}"
-        return _card(Readout("Method", "promises little", "proof holds", help), "dpv-little")
-    return _card(Readout("Method", "private", "when released", help), "dpv-yes")
+        beside, kind = "proof holds; promises little", "dpv-little"
+    else:
+        help = f"{guess[0].upper()}{guess[1:]}. {help}"
+        beside, kind = "proof holds", "dpv-yes"
+    value = f"{at_most} {percent}".strip()
+    return _card(Readout(f"{who[0].upper()}{who[1:]}", value, beside, help), kind, "Method")
 
 
 def why_not_private(promise: Promise) -> str:
@@ -143,7 +151,7 @@ def why_not_private(promise: Promise) -> str:
 _MORE = '<a href="glossary?part={part}" target="_blank" rel="noopener">All terms</a>'
 
 
-def _card(one: Readout, kind: str = "") -> str:
+def _card(one: Readout, kind: str = "", name: str = "") -> str:
     # A value from earlier settings is grey and marked as "earlier".
     beside = "earlier" if one.stale else one.beside
     beside = f"{one.sign} · {beside}".strip(" ·") if one.sign else beside
@@ -156,8 +164,9 @@ def _card(one: Readout, kind: str = "") -> str:
     more = _MORE.format(part="privacy" if kind else "scores")
     kind = " ".join(filter(None, ("dpv-card", kind, grade, "dpv-stale" * one.stale)))
     shown = f"~{one.value}" if one.rough else one.value
+    name = html.escape(name or one.label)
     return (
-        f'<div class="{kind}" data-name="{html.escape(one.label)}" tabindex="0" role="group" '
+        f'<div class="{kind}" data-name="{name}" tabindex="0" role="group" '
         f'aria-label="{html.escape(said)}">'
         f'<span class="dpv-label">{html.escape(one.label)}</span>'
         f'<span class="dpv-value">{html.escape(shown)}</span>'

@@ -1,0 +1,43 @@
+"""Whether a grid is too coarse to tell the clusters of the data apart.
+
+The judge is the true run on a finer grid with :data:`FINE` cells on each side. Its clusters count
+only if its significant cells have :data:`LEAST` records on average, because few records make pieces
+instead of clusters, and if they have at least a quarter of the records of its largest cluster. Each
+of them belongs to the cluster of the coarse grid that has most of its cells. The grid is *too
+coarse* if the clusters that count belong to at most half as many clusters of the coarse grid.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpviz.wavecluster.truth import Truth
+
+#: Cells on each side of the finer grid; least mean number of records in its significant cells.
+FINE, LEAST = 64, 20
+
+
+def joined(coarse: Truth, fine: Truth) -> tuple[int, int] | None:
+    """Numbers of clusters on a coarse and on a finer grid; None if the grid is not too coarse.
+
+    ``fine`` is the true run with the same settings on the finer grid.
+    """
+    labels, records = fine.stages.labels, fine.records
+    if records.sum(where=labels > 0) < max(LEAST, 1.5 * records.mean()) * np.count_nonzero(labels):
+        return None
+    sizes = np.bincount(labels.ravel(), weights=records.ravel())[1:]
+    if not sizes.size:
+        return None
+    # Position of the centre of each fine cell in the coarse grid, along each axis.
+    axes = [
+        (2 * np.arange(many) + 1) * few // (2 * many)
+        for many, few in zip(labels.shape, coarse.stages.labels.shape, strict=True)
+    ]
+    there = coarse.stages.labels[np.ix_(*axes)]
+    counts = 100 * sizes >= sizes.sum()
+    held = {
+        int(np.bincount(there[labels == cluster]).argmax())
+        for cluster in 1 + np.flatnonzero(counts)
+    }
+    found, several = len(held - {0}), int(counts.sum())
+    return (found, several) if several > 1 and 2 * found <= several else None
