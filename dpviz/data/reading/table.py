@@ -218,7 +218,7 @@ class Table:
                 units=units[keep] if units is not None and len(points) < len(keep) else units,
                 classes=found,
                 dropped=dropped,
-                unread=None if refuse or released else rows,
+                unread=None if refuse else rows,
                 notes=(*notes, *_unclassed(found)),
                 doubtful=tuple(column for column in names if column in self.doubtful),
                 unit=None if owner is None else self.columns[owner],
@@ -297,8 +297,7 @@ class Table:
             if large.any():
                 wrong |= large & stay[:, None]
                 stay &= ~large.any(axis=1)
-            if not released:
-                found.add(wrong, cells)
+            found.add(wrong, cells)
             number = int(np.count_nonzero(stay))
             points[stop : stop + number] = values if number == len(values) else values[stay]
             start, stop = start + len(values), stop + number

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
-from dpviz.data.reading.cells import TableCells, check_width
+from dpviz.data.reading.cells import Style, TableCells, check_width
 from dpviz.data.reading.files import BOM, ZIP, File
 from dpviz.data.reading.table import Table, doubtful, named_table
 from dpviz.data.reading.unread import NamedRows
@@ -59,15 +61,20 @@ def read_lines(file: File, header: bool | str | None) -> Table:
     first, start = (header, 0) if isinstance(header, str) else _first_line(data, file.name)
     mark, names, more = _named(first, file.name, spaces=given)
     by_spaces, mark = mark == " ", mark.replace(" ", ",")
-    blocks, ragged = [], 0
+    blocks, ragged, places = [], 0, []
+    line = data.count(b"\n", 0, start) + 1
     for lines in _blocks(data, start):
+        at = pa.array(np.arange(line, line + len(lines)))
+        # A line break ends a line; after the last line break of a block there is no line.
+        line += len(lines) - (lines[-1].as_py() == "")
         is_long = pc.greater(pc.binary_length(lines), _LONGEST)
         ragged += _written(lines.filter(is_long))
-        lines = _only(lines, pc.invert(is_long))
+        lines, at = (_only(one, pc.invert(is_long)) for one in (lines, at))
         if by_spaces:
             lines = pc.replace_substring_regex(pc.ascii_trim_whitespace(lines), r"[\s\v]+", mark)
-        columns, others = _columns(lines, mark, len(names), more)
+        columns, others, at = _columns(lines, at, mark, len(names), more)
         blocks.append(columns)
+        places.append(at.to_numpy())
         ragged += others
     cells = [
         pa.chunked_array([columns[axis] for columns in blocks], pa.large_string())
@@ -76,7 +83,7 @@ def read_lines(file: File, header: bool | str | None) -> Table:
     return named_table(
         file.name,
         names,
-        TableCells(cells, style="point" if mark == "," else "either"),
+        _LineCells(cells, "point" if mark == "," else "either", places),
         memory=file.memory,
         notes=() if mark == "," else (_COMMAS.format(mark=MARKS[mark]),),
         doubtful=[] if header is not None else doubtful(names),
@@ -146,9 +153,43 @@ def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
         start = end
 
 
-def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa.Array], int]:
-    """Columns of lines with ``width`` fields (``more`` empty ones may follow); count of others."""
-    lines = _only(lines, pc.not_equal(lines, ""))
+class _LineCells(TableCells):
+    """Cells with the numbers of their lines, which only the screen shows.
+
+    ``places`` has, for each block, the numbers of the lines of its rows.
+    """
+
+    def __init__(
+        self, columns: list[pa.ChunkedArray], style: Style, places: list[NDArray[np.int64]]
+    ) -> None:
+        super().__init__(columns, style)
+        self._ends = np.cumsum([len(one) for one in places])
+        # Most blocks have a row in every line; a range needs no memory.
+        self._places = [
+            range(int(one[0]), int(one[-1]) + 1)
+            if len(one) and one[-1] - one[0] == len(one) - 1
+            else one
+            for one in places
+        ]
+
+    def row_numbers(self, positions: Sequence[int]) -> list[int]:
+        """Numbers of lines in the file, from 1."""
+        blocks = np.searchsorted(self._ends, positions, side="right").tolist()
+        starts = np.concatenate([[0], self._ends]).tolist()
+        return [
+            int(self._places[block][position - starts[block]])
+            for block, position in zip(blocks, positions, strict=True)
+        ]
+
+
+def _columns(
+    lines: pa.Array, at: pa.Array, mark: str, width: int, more: int
+) -> tuple[list[pa.Array], int, pa.Array]:
+    """Columns of lines with ``width`` fields (``more`` empty ones may follow); count of others.
+
+    ``at`` are numbers of the lines; those of the rows are returned, too.
+    """
+    lines, at = (_only(one, pc.not_equal(lines, "")) for one in (lines, at))
     ragged = 0
     if (pc.max(pc.binary_length(lines)).as_py() or 0) > _LONG:
         # Do not split lines with more or fewer separators than a row, because fields need much
@@ -159,7 +200,7 @@ def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa
             pc.or_(pc.less(separators, width + more), pc.match_substring(lines, '"')),
         )
         ragged = _written(lines.filter(pc.invert(may_be_row)))
-        lines = lines.filter(may_be_row)
+        lines, at = (one.filter(may_be_row) for one in (lines, at))
     fields = _fields(lines, mark)
     beyond = pc.subtract(pc.list_value_length(fields), width)
     is_row = pc.equal(beyond, 0)
@@ -168,7 +209,7 @@ def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa
         empty = pc.less_equal(beyond, pc.min_element_wise(at_end, more))
         is_row = pc.and_(pc.greater_equal(beyond, 0), empty)
     rows, ragged = _only(fields, is_row), ragged + _written(lines.filter(pc.invert(is_row)))
-    return [pc.list_element(rows, axis) for axis in range(width)], ragged
+    return [pc.list_element(rows, axis) for axis in range(width)], ragged, _only(at, is_row)
 
 
 def _only(cells: pa.Array, chosen: pa.Array) -> pa.Array:

@@ -254,3 +254,18 @@ def test_a_folder_leaves_out_the_same_rows(tmp_path) -> None:
     assert sum(gone for _, gone in chunks) == single.dropped == 5
     points = np.concatenate([points for points, _ in chunks])
     assert np.array_equal(points[:-50], single.points)
+
+
+@pytest.mark.parametrize("size", [2**22, 200])
+def test_a_release_names_lines_of_the_file(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Empty lines, lines with too many fields and block ends change no number of a line."""
+    monkeypatch.setattr("dpviz.data.strict.lines._BLOCK", size)
+    lines = ["", "x,y", *(f"{at},1" for at in range(60))]
+    for at, text in {9: "n/a?,1", 20: "", 21: "1,2,3", 40: "2,bad", 61: "worse,1"}.items():
+        lines[at] = text
+    table = read_table("\n".join(lines).encode(), name="a.csv", unreadable="missing")
+    data = table.select(["x", "y"], unreadable="missing")
+    assert data.unread is not None
+    named = {(row, cell) for row, column, cell in data.unread.first if column}
+    assert named == {(10, "n/a?"), (41, "bad"), (62, "worse")}
+    assert data.unread.rows == 4
