@@ -6,6 +6,7 @@ import argparse
 import secrets
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import date
 from functools import partial
 from pathlib import Path
 
@@ -40,6 +41,7 @@ _NAMELESS = "-"
 def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     """Release one clustering; return the report and its readable text."""
     check_options(given)
+    today = date.today().isoformat()  # before the data are read
     named = _source(given)
     if given.seed:
         say(f"note: --seed {given.seed} is ignored: nobody can repeat a release")
@@ -55,6 +57,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
             outside=given.outside,
             unit=given.unit,
             title=given.title,
+            date=today,
         )
         budget = Budget(given.budget_file)
         source = _payer(given, budget, named, data)

@@ -16,8 +16,13 @@ from numpy.typing import NDArray
 from dpviz.base.errors import InputError, shown
 from dpviz.data.background import FOLDER
 from dpviz.data.geographic import Bounds, in_degrees, map_axes, placed
-from dpviz.data.scale import METRES_PER_DEGREE
+from dpviz.data.scale import METRES_PER_DEGREE, length
 from dpviz.grid.domain import Domain
+
+#: Directions from north, clockwise; distances in metres from a city at which a place is in its
+#: middle, and at which its name no longer helps.
+_WINDS = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
+_NEAR, _FAR = 300.0, 200_000.0
 
 #: Number of records that are sampled to determine where most records are.
 _LOOKED_AT = 20_000
@@ -60,6 +65,26 @@ def cities_within(lon: Sequence[float], lat: Sequence[float]) -> list[City]:
         if lat[0] <= one.lat <= lat[1]
         and any(lon[0] <= one.lon + turn <= lon[1] for turn in (-360, 0, 360))
     ]
+
+
+def near_city(lon: float, lat: float) -> str:
+    """A place in words, from the nearest city: "2.4 km north-west of Berlin"; "" if it is far."""
+    every = list(cities().values())
+    lons, lats = np.radians([(one.lon, one.lat) for one in every]).T
+    here = np.radians([lon, lat])
+    half = np.sin((lats - here[1]) / 2) ** 2
+    half += np.cos(lats) * np.cos(here[1]) * np.sin((lons - here[0]) / 2) ** 2
+    angles = 2 * np.arcsin(np.sqrt(half))
+    nearest = int(np.argmin(angles))
+    metres = float(np.degrees(angles[nearest])) * METRES_PER_DEGREE
+    if metres > _FAR:
+        return ""
+    if metres < _NEAR:
+        return f"in the middle of {every[nearest].name}"
+    across = (lon - every[nearest].lon + 180) % 360 - 180
+    bearing = math.atan2(across * math.cos(here[1]), lat - every[nearest].lat)
+    wind = _WINDS[round(bearing / (math.pi / 4)) % 8]
+    return f"{length(metres)} {wind} of {every[nearest].name}"
 
 
 def city_words(columns: Sequence[str], bounds: Bounds) -> str:

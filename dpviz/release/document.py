@@ -3,7 +3,8 @@
 Only the content of this document leaves the owner's computer. So each part is either a public
 choice or computed from the outputs of the mechanisms. The document does not contain true counts and
 scores, the number of records, the rank k', labels of points, points outside the domain, seeds,
-hashes, file names or times.
+hashes, file names or running times. Its only time is the day of the release, which is set before
+the run.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ def document(
         "format": FORMAT,
         "version": VERSION,
         "title": request.title,
+        **({"date": request.date} if request.date else {}),
         "software": {"dpviz": __version__, "opendp": opendp},
         "method": _method(request),
         "parameters": jsonable(request.parameters | material.given | values),

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError
 from dpviz.data.background import coastlines
 from dpviz.data.cities import cities_within, city_words
 from dpviz.data.geographic import Bounds, in_degrees, map_axes
-from dpviz.data.scale import scale_of
+from dpviz.data.scale import Scale, length, scale_of
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, blend, zero_centred
 from dpviz.grid.domain import Domain
 from dpviz.release.formatting import cut, escape, number
@@ -38,6 +39,9 @@ _NARROWEST = 480
 #: For the map of a domain: longest side, maximum number of cities, and minimum number of pixels
 #: between two cities.
 _SMALL_MAP, _MOST_CITIES, _APART = 280, 4, 16.0
+
+#: Longest scale bar as a share of the plot's width.
+_BAR = 0.3
 
 #: Width of a character divided by the font size.
 _CHARACTER = 0.6
@@ -85,11 +89,9 @@ class Frame:
     @classmethod
     def build(cls, document: Document, right: float) -> Frame:
         """Lay out the plot of a document."""
-        (west, east), (south, north) = document["domain"]["bounds"]
-        ratio = (north - south) / (east - west)
-        # Columns of similar range probably have the same unit, as on a geographic map.
-        ratio = ratio if 0.39 < ratio < 2.56 else 1.0
-        return cls.of(document["domain"]["columns"], document["domain"]["bounds"], ratio, right)
+        columns, bounds = document["domain"]["columns"], document["domain"]["bounds"]
+        scale, box = _scale(columns, bounds)
+        return cls.of(columns, bounds, (box and scale.panel(box)) or 1.0, right)
 
     @classmethod
     def of(
@@ -230,6 +232,7 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     features = [one for one in collection["features"] if one["geometry"]]
     of_cells = document["result"]["kind"] == "cells"
     paths = "\n".join(_outline(frame, feature, of_cells) for feature in features)
+    below, above = _ground(frame)
     labels, labelled = _labels(frame, features)
     total = len(collection["features"])
     left_out = total - labelled
@@ -257,7 +260,46 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     line = run_line(document)
     if left_out:
         line += f"; {left_out:,} without a number, because there is no space"
-    return frame.picture("clusters", heading, line, described, f"{paths}\n{labels}")
+    if above:
+        described += " Coasts, borders, the largest cities and a scale bar show the place."
+    content = "\n".join(filter(None, (*below, paths, *above, labels)))
+    return frame.picture("clusters", heading, line, described, content)
+
+
+def _ground(frame: Frame) -> tuple[list[str], list[str]]:
+    """What is below and above the clusters: coasts and borders; cities and a scale bar."""
+    scale, box = _scale(frame.columns, frame.bounds)
+    if box is None or not in_degrees(frame.columns, frame.bounds):
+        return [], _scale_bar(frame, scale)
+    return [_coasts(frame, box)], [*_cities(frame, grey=True), *_scale_bar(frame, scale)]
+
+
+def _scale(columns: Sequence[str], bounds: Bounds) -> tuple[Scale, Domain | None]:
+    """Scale of a map and its bounds; no scale if the bounds are too narrow for numbers."""
+    try:
+        box = Domain(tuple((float(lo), float(hi)) for lo, hi in bounds))
+    except InputError:
+        return Scale(ratio=None), None
+    return scale_of(columns, box), box
+
+
+def _scale_bar(frame: Frame, scale: Scale) -> list[str]:
+    """Bar of a round length, right at the middle latitude; none if the unit is no length."""
+    if not scale.metres or not scale.ratio:
+        return []
+    (west, east), _ = frame.bounds
+    pixel = (east - west) * scale.metres / frame.width
+    rough = frame.width * _BAR * pixel
+    power = 10.0 ** math.floor(math.log10(rough))
+    metres = next(step * power for step in (5, 2, 1) if step * power <= rough)
+    x, y = frame.left + 12, _TOP + frame.height - 10
+    wide = metres / pixel
+    halo = {"stroke": _GROUND, "stroke_width": 3, "paint_order": "stroke"}
+    return [
+        f'<path class="scale" fill="none" stroke="{_INK}" stroke-width="2" '
+        f'd="M{pixels(x)} {pixels(y - 5)}v5h{pixels(wide)}v-5"/>',
+        _text(length(metres), x=x + wide / 2, y=y - 7, text_anchor="middle", **halo),
+    ]
 
 
 def domain_svg(columns: Sequence[str], domain: Domain) -> str:
@@ -273,20 +315,26 @@ def domain_svg(columns: Sequence[str], domain: Domain) -> str:
     parts: list[str] = []
     line = f"{names[0]} to the right, {names[1]} upwards"
     if in_degrees(names, box.bounds):
-        lines = coastlines(box)
-        breaks = np.nonzero(np.isnan(lines[:, 0]))[0]
-        drawn = "".join(
-            "M" + "L".join(" ".join(map(pixels, frame.place(*at))) for at in part if at[0] == at[0])
-            for part in np.split(lines, breaks)
-            if len(part)
-        )
-        parts = [f'<path fill="none" stroke="{_LINE}" d="{drawn}"/>', *_cities(frame)]
+        parts = [_coasts(frame, box), *_cities(frame), *_scale_bar(frame, scale)]
     described = f"Map of the declared domain: {line}. {city_words(names, box.bounds)}".rstrip()
     return frame.picture("domain", "Declared domain", line, described, "\n".join(parts))
 
 
-def _cities(frame: Frame) -> list[str]:
+def _coasts(frame: Frame, box: Domain) -> str:
+    lines = coastlines(box)
+    breaks = np.nonzero(np.isnan(lines[:, 0]))[0]
+    drawn = "".join(
+        "M" + "L".join(" ".join(map(pixels, frame.place(*at))) for at in part if at[0] == at[0])
+        for part in np.split(lines, breaks)
+        if len(part)
+    )
+    return f'<path fill="none" stroke="{_LINE}" d="{drawn}"/>' if drawn else ""
+
+
+def _cities(frame: Frame, *, grey: bool = False) -> list[str]:
+    """Largest cities with their names; ``grey`` below the numbers of clusters."""
     (west, east), lat = frame.bounds
+    colour = {"fill": blend(_INK, _GROUND, 0.7)} if grey else {}
     parts: list[str] = []
     taken: list[float] = []
     for one in cities_within((west, east), lat):
@@ -300,7 +348,7 @@ def _cities(frame: Frame) -> list[str]:
         parts.append(f'<circle cx="{pixels(x)}" cy="{pixels(y)}" r="2.5"/>')
         look = {"dx": -6, "text_anchor": "end"} if left else {"dx": 6}
         # A halo in the background colour, drawn over the lines.
-        look |= {"stroke": _GROUND, "stroke_width": 3, "paint_order": "stroke"}
+        look |= {"stroke": _GROUND, "stroke_width": 3, "paint_order": "stroke"} | colour
         parts.append(_text(one.name, x=x, y=y, dy="0.35em", **look))
         taken.append(y)
         if len(taken) == _MOST_CITIES:
@@ -360,9 +408,9 @@ def _rows(shades: NDArray[np.int_]) -> str:
     lengths = np.where(ends > 0, ends, rows.shape[1]) - x
     paths: dict[int, list[str]] = {}
     runs = zip(x.tolist(), y.tolist(), lengths.tolist(), rows[edge].tolist(), strict=True)
-    for start, row, length, shade in runs:
+    for start, row, across, shade in runs:
         if shade:
-            paths.setdefault(shade, []).append(f"M{start} {-row}h{length}")
+            paths.setdefault(shade, []).append(f"M{start} {-row}h{across}")
     return "\n".join(
         f'<path stroke="{_colour(shade / _SHADES)}" d="{"".join(paths[shade])}"/>'
         for shade in sorted(paths)

@@ -22,7 +22,10 @@ from dpviz.release.tables import (
     cluster_facts,
     counting_step,
     doubt_words,
+    headline,
     margin,
+    place_words,
+    quote,
     run_line,
     title,
 )
@@ -52,6 +55,9 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
     return _template().render(
         document,
         title=title(document),
+        headline=headline(document),
+        quote=quote(document),
+        spots=_spots(document, facts, counting),
         run_line=run_line(document),
         # The maps are markup already; their texts are escaped.
         maps={name: Markup(text) for name, text in made.items() if name.endswith(".svg")},
@@ -94,6 +100,37 @@ def _printable(value: Any) -> Any:
     return value if hasattr(value, "__html__") else printable(str(value))
 
 
+def _spots(
+    document: Document, facts: Sequence[ClusterFacts], counting: Mapping[str, Any] | None
+) -> list[dict[str, Any]]:
+    """Clusters of the first page: sure ones first, then the largest; each number has its error."""
+    columns, spacings = document["domain"]["columns"], _spacings(document)
+    listed = []
+    for one in sorted(facts, key=lambda one: (bool(one.doubtful), -(one.count or 0.0))):
+        places = one.extents or [(value,) for value in one.center or ()]
+        where = place_words(document, one) or ", ".join(
+            f"{cut(name, 20)} {' to '.join(fixed(value, spacing) for value in place)}"
+            for name, place, spacing in zip(columns, places, spacings, strict=True)
+        )
+        error = counting and margin(counting["scale"], one.counted)
+        count = (
+            ""
+            if one.count is None or not counting
+            else (f"{number(round(one.count))} ± {error:,} records")
+        )
+        listed.append({"number": one.number, "where": where, "count": count,
+                       "doubtful": bool(one.doubtful)})  # fmt: skip
+    return listed
+
+
+def _spacings(document: Document) -> list[float]:
+    """Distance between two values of each column that a reader can tell apart."""
+    domain = document["domain"]
+    of_cells = document["result"]["kind"] == "cells"
+    sides = document["parameters"]["grid"] if of_cells else [100] * len(domain["columns"])
+    return [(hi - lo) / side for (lo, hi), side in zip(domain["bounds"], sides, strict=True)]
+
+
 def _clusters(
     document: Document, facts: Sequence[ClusterFacts], counting: Mapping[str, Any] | None
 ) -> tuple[list[str], list[list[str]]]:
@@ -101,8 +138,7 @@ def _clusters(
     of_cells = document["result"]["kind"] == "cells"
     counted = any(one.count is not None for one in facts)
     judged = any(one.doubtful is not None for one in facts)
-    sides = document["parameters"]["grid"] if of_cells else [100] * len(domain["columns"])
-    spacings = [(hi - lo) / side for (lo, hi), side in zip(domain["bounds"], sides, strict=True)]
+    spacings = _spacings(document)
     heads = ["cluster"]
     heads += ["dense blocks"] if of_cells else []
     heads += ["records (noisy)"] if counted else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,8 @@ from dpviz.grid.domain import Domain, Outside, check_outside
 
 #: A longer title would not fit on the report.
 _LONGEST_TITLE = 200
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +38,9 @@ class Request:
         record.
     title
         The owner's title in the bundle; may be empty.
+    date
+        Day of the release, as YYYY-MM-DD; "" if the bundle has no date. It is set before the run,
+        so it does not show how long the run takes.
     """
 
     config: Configuration
@@ -42,6 +48,7 @@ class Request:
     outside: Outside = "clip"
     unit: str | None = None
     title: str = ""
+    date: str = ""
 
     def __post_init__(self) -> None:
         """Check the values that the other classes don't check."""
@@ -51,6 +58,8 @@ class Request:
                 f'title = "{shown(self.title)}" must be one line of up to {_LONGEST_TITLE} '
                 "characters that can be printed."
             )
+        if self.date and not _DATE.fullmatch(self.date):
+            raise InputError(f'date = "{shown(self.date)}" is no date: write it as 2026-01-31.')
         if self.config.neighbours.cap > 1 and not self.persons:
             raise InputError(
                 f"cap = {self.config.neighbours.cap} needs a unit column: name the column that "
@@ -114,6 +123,6 @@ def refusal(card: Card, config: Configuration, domain: Domain | None) -> str:
         return (
             "The domain is not declared: bounds from the data reveal its smallest and largest "
             "values, so declare bounds that are known without the data, for every column "
-            "(press Domain on the left of the screen, or give --domain on the command line)."
+            "(open the step Where on the screen, or give --domain on the command line)."
         )
     return "" if verdict.private else f"{card.title} is not released: {verdict.reason}"

@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.serialize import no_formula
-from dpviz.data.geographic import axes_words, map_axes
+from dpviz.data.cities import near_city
+from dpviz.data.geographic import axes_words, in_degrees, map_axes
 from dpviz.grid.domain import axis_edges
+from dpviz.privacy.explain import surest_words
 from dpviz.release.formatting import exact, number
 
 Document = Mapping[str, Any]
@@ -284,3 +286,73 @@ def _header(names: Sequence[str]) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(map(no_formula, names))
     return line.getvalue()
+
+
+# -- the first page of the report ----------------------------------------------------------
+
+
+def headline(document: Document) -> str:
+    """Number of clusters in a few words; clusters that may be noise are counted separately."""
+    facts = cluster_facts(document)
+    sure = sum(not one.doubtful for one in facts)
+    many = len(facts) - sure
+    word = _word(document)
+    words = f"{sure:,} {word}{'s' * (sure != 1)}" if sure else f"No {word}"
+    if not many:
+        return words
+    return (
+        f"{words}, and {many:,} more that may be noise"
+        if sure
+        else (f"No sure {word}; {many:,} that may be noise")
+    )
+
+
+def _word(document: Document) -> str:
+    if document["result"]["kind"] == "centers":
+        return "centre"
+    domain = on_map(document)["domain"]
+    return "hot spot" if in_degrees(domain["columns"], domain["bounds"]) else "cluster"
+
+
+def quote(document: Document) -> str:
+    """One sentence with the result, its error and the promise, which a newspaper can print."""
+    facts, step, privacy = cluster_facts(document), counting_step(document), document["privacy"]
+    sure = [one for one in facts if not one.doubtful]
+    word, of_cells = _word(document), document["result"]["kind"] == "cells"
+    if not sure:
+        found = f"No {word} stands out from the noise"
+    else:
+        many = f"{_number_word(len(sure))} {word}{'s' * (len(sure) != 1)}"
+        verb = f"stand{'s' * (len(sure) == 1)} out" if of_cells else "sum the records up"
+        found = f"{many[0].upper()}{many[1:]} {verb}"
+        largest = max(sure, key=lambda one: one.count or 0.0)
+        where = place_words(document, largest)
+        # A number is only given with its error.
+        if step and largest.count is not None:
+            error = margin(step["scale"], largest.counted)
+            found += (
+                f"; the largest{f', {where},' if where else ''} has about "
+                f"{number(round(largest.count))} records, give or take {error:,}"
+            )
+        elif where:
+            found += f"; the largest is {where}"
+    unit = "a given person" if privacy["unit"] == "person" else "a given record"
+    return (
+        f"{found}; someone who thinks it 50 : 50 whether {unit} is in the data is "
+        f"{surest_words(privacy['epsilon'])} after reading this."
+    )
+
+
+def _number_word(many: int) -> str:
+    small = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    return small[many] if many < len(small) else f"{many:,}"
+
+
+def place_words(document: Document, facts: ClusterFacts) -> str:
+    """Place of a cluster in words: from the nearest city, or "" if the columns are no degrees."""
+    domain = on_map(document)["domain"]
+    if not in_degrees(domain["columns"], domain["bounds"]):
+        return ""
+    middle = facts.center or tuple((lo + hi) / 2 for lo, hi in facts.extents or ())
+    lon, lat = (middle[axis] for axis in map_axes(document["domain"]["columns"]))
+    return near_city(lon, lat)
