@@ -73,7 +73,7 @@ def small_maps(
     for number in range(_ACROSS * _ROWS - 1):
         row, slot = divmod(number, _ACROSS)
         panel = number + 1
-        add_axes(layout, ("", ""), flat, panel, (row, _ROWS), (slot, _ACROSS))
+        add_axes(layout, columns[:2], flat, panel, (row, _ROWS), (slot, _ACROSS))
         for axis in "xy":
             looks = layout[f"{axis}axis{panel if number else ''}"]
             looks |= {"showticklabels": False, "ticks": "", "title": None}

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from dpviz.base.errors import InputError
+from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import readable
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset
@@ -100,6 +100,17 @@ class StandIn:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class PublicData:
+    """Records of a file that its owner declares public.
+
+    Only this class, a sample set or generated records can become a stand-in. A data set that will
+    be released has another class, so it can't become a stand-in by mistake.
+    """
+
+    dataset: Dataset
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Drawn:
     """One draw, kept for a picture.
 
@@ -166,7 +177,8 @@ class Forecast:
     def sentence(self) -> str:
         """Expected result, in one sentence with its range."""
         found, number = self.found, len(self.found.reported)
-        draws = f"{'5% to 95% of' if number >= ENOUGH else 'the first'} {number} draws"
+        of = "5% to 95% of" if number >= ENOUGH else "the first"
+        draws = f"{of} {number} draw{'s' * (number > 1)}"
         if not self.request.family.finds_number:
             return (
                 f"Expect about {_about(found.again)} of {found.true} clusters to be found "
@@ -320,13 +332,46 @@ def of_sample(facts: Sample, dataset: Dataset, request: Request, records: int) -
     family, config = request.family, request.config
     if family.finds_number or family.chosen(config):
         config = replace(config, **family.suited(facts))
-    labels = family.build(dataset, config, facts.domain, request.outside).label(None)
+    return _clustered(facts.title, dataset, facts.domain, replace(request, config=config), records)
+
+
+def of_public(public: PublicData, request: Request, records: int) -> StandIn:
+    """A public file as stand-in, with at most this number of records.
+
+    For every plan, its true clusters are the clusters found with the grid that public facts give,
+    and with the usual values of all other parameters that a method may choose. Raises InputError if
+    the file has another number of columns, or if no record is inside the declared domain.
+    """
+    dataset, domain, family = public.dataset, request.domain, request.family
+    assert domain is not None  # noqa: S101 - refused before
+    domain.check_ndim(dataset.ndim, "column", shown(dataset.name))
+    points = dataset.points
+    assert points is not None  # noqa: S101 - a table has points
+    inside = domain.contains(points)
+    if not inside.any():
+        raise InputError(
+            f"{shown(dataset.name)} has no record inside the box of the release: choose a file of "
+            "the same place."
+        )
+    dataset, config = dataset.take(np.flatnonzero(inside)), request.config
+    if family.finds_number or family.chosen(config):
+        usual = {name: family.parameter(name).default for name in family.choosing}
+        public_facts = family.from_public(config, min(dataset.n, records), domain.ndim)
+        config = replace(config, **usual | public_facts)
+    return _clustered(dataset.name, dataset, domain, replace(request, config=config), records)
+
+
+def _clustered(
+    title: str, dataset: Dataset, domain: Domain, request: Request, records: int
+) -> StandIn:
+    """Stand-in whose true clusters are those of the request's settings, without noise."""
+    labels = request.family.build(dataset, request.config, domain, request.outside).label(None)
     if dataset.n > records:
         # Use about as many records as the owner has; otherwise the forecast would be too good.
         some = np.random.default_rng(0).choice(dataset.n, records, replace=False)
         some.sort()
         dataset, labels = dataset.take(some), labels[some]
-    return StandIn(title=facts.title, dataset=dataset, domain=facts.domain, labels=labels)
+    return StandIn(title=title, dataset=dataset, domain=domain, labels=labels)
 
 
 def other_plans(request: Request, records: int, *, counted: bool = False) -> list[list[Request]]:
@@ -392,8 +437,8 @@ def rehearse(
     Parameters
     ----------
     seen
-        Function that receives the results so far: after a few draws, after all draws of the plan,
-        and after the draws on data without clusters.
+        Function that receives the results so far: after the first draw, after a few draws, after
+        all draws of the plan, and after the draws on data without clusters.
     """
     records = stand_in.dataset.n
     groups = other_plans(request, records, counted=counted)
@@ -402,15 +447,14 @@ def rehearse(
     others = sum(len(one) * few + min(len(one), 2) * (judged - few) for one in groups)
     work = Work(2 * (draws + nothing) + others, "draws", progress, cancelled)
     made = _Draws(stand_in, work)
-    known = Rehearsal(
-        stand_in=stand_in.title,
-        records=records,
-        places=stand_in.places,
-        plan=Forecast(request=request, found=made.of(request, min(FIRST, draws))),
-    )
-    seen(known)
-    known = replace(known, plan=Forecast(request=request, found=made.of(request, draws)))
-    seen(known)
+    for number in sorted({min(number, draws) for number in (1, FIRST, PICTURES, draws)}):
+        known = Rehearsal(
+            stand_in=stand_in.title,
+            records=records,
+            places=stand_in.places,
+            plan=Forecast(request=request, found=made.of(request, number)),
+        )
+        seen(known)
     known = replace(known, plan=made.forecast(request, draws, nothing))
     seen(known)
     best = _best(made, known.plan, groups, few, judged)

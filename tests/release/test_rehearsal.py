@@ -187,13 +187,14 @@ def test_a_first_look_comes_after_a_few_draws_with_pictures_and_agrees_with_the_
     last = rehearse(
         plan(grid=32), made_up(BOX, 2_000), seen=see, progress=lambda now, _: done.append(now)
     )
-    assert at[0] == FIRST
-    assert "the first 5 draws" in seen[0].plan.sentence
-    assert (seen[0].advice, seen[0].plan.on_nothing) == ("", "")
-    assert len(seen[0].plan.found.drawn) == FIRST
-    assert "5% to 95% of 50 draws" in seen[1].plan.sentence
+    assert at[:3] == [1, FIRST, PICTURES]
+    assert "(the first 1 draw:" in seen[0].plan.sentence
+    assert "the first 5 draws" in seen[1].plan.sentence
+    assert (seen[1].advice, seen[1].plan.on_nothing) == ("", "")
+    assert [len(one.plan.found.drawn) for one in seen[:3]] == [1, FIRST, PICTURES]
+    assert "5% to 95% of 50 draws" in seen[3].plan.sentence
     assert len(last.plan.found.drawn) == PICTURES
-    assert (last.plan.found.invented[:FIRST] == seen[0].plan.found.invented).all()
+    assert (last.plan.found.invented[:FIRST] == seen[1].plan.found.invented).all()
     for one, invented in zip(last.plan.found.drawn, last.plan.found.invented, strict=False):
         assert (~one.real).sum() == invented
     # No plan is run twice, so the progress bar reaches exactly its end.

@@ -134,7 +134,7 @@ def test_a_release_takes_no_guesses_and_offers_the_values_on_the_screen() -> Non
     load(test, "trees-read.csv", content)
     assert not saved(test)
     assert "skip" not in link_of(test)
-    assert "the columns to cluster" in notes(test)  # the page asks for the columns
+    assert link_of(test)["columns"] == "lon,lat"  # proposed by their names alone
 
 
 def test_a_plain_file_is_released_as_it_is() -> None:

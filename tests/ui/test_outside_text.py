@@ -214,13 +214,13 @@ def table() -> bytes:
 def typed_release(test: AppTest, source: str, title: str) -> AppTest:
     """Fill in the release page with the hostile table, and open the review."""
     test.switch_page("pages/release.py").run()
-    control(test.selectbox, "release:data").set_value("own").run()
+    control(test.segmented_control, "release:kind").set_value("own").run()
     next(one for one in test.multiselect if one.label == "Columns").set_value([EAST, NORTH]).run()
     for box in [one for one in test.text_input if "from, to" in one.label]:
         box.set_value("0,100")
     checked(test.run())
     # Coordinates can't identify persons, so only one column remains.
-    control(test.selectbox, "own:unit").set_value(1)
+    control(test.radio, "own:unit").set_value(1)
     test.text_input(key="release:title").set_value(title)
     control(test.text_input, "release:source").set_value(source)
     checked(test.run())

@@ -321,8 +321,7 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     checked(test.run())
     # The list of columns with numbers depends on every record, so a person names the columns.
     assert [one.value for one in test.info] == [
-        "Name two columns under Columns on the left: the columns to cluster, such as "
-        "longitude and latitude."
+        "Name two columns under Columns: the columns to cluster, such as longitude and latitude."
     ]
     (columns,) = (one for one in test.multiselect if one.label == "Columns")
     assert columns.value == []
@@ -341,7 +340,7 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     assert "The domain is not declared" in test.error[0].value
     assert not has_button(test, "Review the release")
     # The message names the solution. The range of the data is not offered, as it is refused.
-    assert "press Domain on the left of the screen" in test.error[0].value
+    assert "open the step Where" in test.error[0].value
     assert not [one for one in test.radio if one.label == "Bounds of the grid"]
     boxes = [one for one in test.text_input if one.label.endswith(": from, to")]
     assert len(boxes) == 2
@@ -351,9 +350,9 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     assert not test.error
     assert button(test, "Review the release").disabled
     checked(control(test.text_input, "release:source").set_value("visits").run())
-    persons = control(test.selectbox, "own:unit")
+    persons = control(test.radio, "own:unit")
     assert persons.options == ["a record", "a person: column who"]
-    checked(persons.select("a person: column who").run())
+    checked(persons.set_value(1).run())
     checked(control(test.number_input, "own:cap").set_value(2).run())
     press(test, "Review the release")
     (facts,) = (one.value for one in test.markdown if "This can't be taken back" in one.value)

@@ -52,10 +52,10 @@ def test_one_cell_of_8000_rows_is_left_out_at_one_click_on_all_pages() -> None:
         found = visit(test, page)
         assert COUNT in notes(test)
         assert LEAVE not in keys(test)
-        # A release always leaves these rows out, and does not name a cell.
-        named = page != "release"
-        assert ("The explorers name the rows" in notes(test)) == (page == "release")
-        assert ("rows" in found, 'row 4712, column "' in listed(test)) == (named, named)
+        # A release always leaves these rows out, without a choice; all pages name them.
+        assert ("by a look at this row alone" in notes(test)) == (page == "release")
+        assert ("rows" in found) == (page != "release")
+        assert 'row 4712, column "' in listed(test)
         assert found["columns"] == "lon,lat"
     # After a reload, the choice is still there, and can be undone.
     link = visit(test, "wavecluster")

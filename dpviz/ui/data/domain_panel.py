@@ -11,7 +11,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import readable
 from dpviz.data.cities import box_around, cities
 from dpviz.data.dataset import Dataset
-from dpviz.data.geographic import check_bounds, mixed_up
+from dpviz.data.geographic import Placed, check_bounds, mixed_up
 from dpviz.data.scale import Axes, scale_of
 from dpviz.family.card import VariantName
 from dpviz.grid.domain import Domain
@@ -43,49 +43,68 @@ def domain_panel(
     dataset: Dataset,
     identity: str,
     *,
-    look: bool = True,
     axes: tuple[int, int] = (0, 1),
     far: Domain | None = None,
 ) -> Domain:
-    """Show the panel; return the current bounds.
+    """Show the panel of the explorers; return the current bounds.
 
     The control "domain" is empty (then the variant decides, as in ``run_domain``), "data",
     "declared" (the data set has declared bounds, or the user will type bounds), or the typed
     bounds. Bounds are "declared" only if the data set has declared bounds or the user typed bounds
-    of every column; a proposal read from the data is not "declared". With ``look=False``, the panel
-    never uses the range of the data in place of missing bounds. ``axes`` are the positions of the
-    two columns that are shown. Points outside the box ``far`` are far from all other points, so the
-    range of the data does not include them.
+    of every column; a proposal read from the data is not "declared". ``axes`` are the positions of
+    the two columns that are shown. Points outside the box ``far`` are far from all other points, so
+    the range of the data does not include them.
     """
     _fit(state, dataset)
     setting = state.get("domain") or _of_variant(dataset, state.get("variant"))
-    if not look and setting == "data":
-        # A release does not accept "data", so its page does not offer this choice; other pages keep
-        # the choice.
-        setting = "declared"
     with st.popover("Domain", icon=":material/crop_free:", width="stretch"):
-        if dataset.counts is None and look:
+        if dataset.counts is None:
             _kind(state, identity, setting)
         if setting != "data":
-            _boxes(state, dataset, identity, setting, look=look)
-        if dataset.counts is None:
-            _city(state, dataset, axes)
-        st.radio(
-            "Points outside",
-            **state.choice("outside", ("clip", "drop")),
-            format_func={"clip": "move to the border", "drop": "leave out"}.__getitem__,
-            horizontal=True,
-            help="If many points are outside, the moved points gather at the border and look like "
-            "clusters.",
-        )
+            _boxes(state, dataset, identity, setting)
+        if degrees := _degrees(state, dataset, axes):
+            lazy_expander(
+                "A box around a city",
+                key=f"{state.page}:domain:cities",
+                draw=partial(_city, state, axes, degrees),
+            )
+        outside_radio(state)
     declared = _declared(dataset, setting)
-    if look and (said := mixed_up(dataset.columns, declared)):  # bounds of a link
+    if said := mixed_up(dataset.columns, declared):  # bounds of a link
         show_warning(said)
     if _is_drawn(setting, dataset):
         show_caption(DRAWN)
-    if declared is None and not look:
-        return Domain(((0.0, 1.0),) * dataset.ndim, declared=False)
     return declared or _data_range(dataset, far)
+
+
+def declared_panel(state: DataState, dataset: Dataset, identity: str) -> Domain:
+    """Show the panel of a release, which never uses the range of the data; return the bounds.
+
+    Until the user declares bounds, the returned bounds are not "declared".
+    """
+    _fit(state, dataset)
+    setting = state.get("domain") or _of_variant(dataset, state.get("variant"))
+    # A release does not accept "data"; other pages keep this choice.
+    setting = "declared" if setting == "data" else setting
+    if degrees := _degrees(state, dataset, (0, 1)):
+        _city(state, (0, 1), degrees, at_once=True)
+    _boxes(state, dataset, identity, setting, look=False)
+    if _is_drawn(setting, dataset):
+        show_caption(DRAWN)
+    unknown = Domain(((0.0, 1.0),) * dataset.ndim, declared=False)
+    return _declared(dataset, setting) or unknown
+
+
+def outside_radio(state: UrlState) -> None:
+    """Show the choice between leaving out points outside and moving them to the border."""
+    st.radio(
+        "Points outside",
+        **state.choice("outside", ("clip", "drop")),
+        format_func={"clip": "move to the border", "drop": "leave out"}.__getitem__,
+        horizontal=True,
+        help="If many points are outside, the moved points gather at the border and look like "
+        "clusters.",
+    )
 
 
 def _fit(state: DataState, dataset: Dataset) -> None:
@@ -145,7 +164,9 @@ def _kind(state: UrlState, identity: str, setting: str) -> None:
     )
 
 
-def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str, *, look: bool) -> None:
+def _boxes(
+    state: UrlState, dataset: Dataset, identity: str, setting: str, *, look: bool = True
+) -> None:
     """Show one text box per column ("from, to"), which is empty until the user declares bounds."""
     token = f"{state.page}:{identity}:{state.epoch}"
     typed = st.session_state.setdefault(f"domain:typed:{token}", [0, setting])
@@ -207,15 +228,21 @@ def cut_out(state: UrlState, domain: str, *, seen: bool = False) -> None:
         st.session_state[DRAWN_KEY] = domain
 
 
-def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
+def _degrees(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> set[Placed]:
+    """Possible orders of longitude and latitude; empty if the data have other columns."""
+    if dataset.counts is not None or dataset.ndim != 2 or len(set(axes)) < 2:
+        return set()
     names = [dataset.columns[axis] for axis in axes]
     # Axes are recognized by their names, or the user has chosen their meaning on the map.
     meant: Axes = state.get("axes") if "axes" in state else "auto"
     worlds = (_WORLD, Domain(_WORLD.bounds[::-1]))
-    degrees = {scale_of(names, box, meant).degrees for box in worlds} - {""}
-    if dataset.ndim != 2 or not degrees or len(set(axes)) < 2:
-        return
+    return {scale_of(names, box, meant).degrees for box in worlds} - {""}
 
+
+def _city(
+    state: UrlState, axes: tuple[int, int], degrees: set[Placed], *, at_once: bool = False
+) -> None:
+    """Show the choice of a city; ``at_once``: without a button, the box follows the choice."""
     city_key, width_key = (f"{state.page}:domain:{part}" for part in ("city", "width"))
 
     def use() -> None:
@@ -229,18 +256,20 @@ def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
         except InputError as error:
             st.session_state[f"{state.page}:domain:city error"] = str(error)
 
-    def draw() -> None:
-        title = st.selectbox(
-            "City",
-            tuple(cities()),
-            index=None,
-            key=city_key,
-            placeholder="type its name",
-            help="7,342 cities of Natural Earth. These cities are public, so the box reveals "
-            "nothing about the data. Points outside are left out.",
-        )
-        left, right = st.columns(2, vertical_alignment="bottom", gap="small")
-        left.number_input("Width in km", 1.0, 5000.0, _WIDTH, 10.0, "%g", key=width_key)
+    follow: dict[str, Any] = {"on_change": use} if at_once else {}
+    title = st.selectbox(
+        "City",
+        tuple(cities()),
+        index=None,
+        key=city_key,
+        placeholder="type its name",
+        help="7,342 cities of Natural Earth. These cities are public, so the box reveals "
+        "nothing about the data. Points outside are left out.",
+        **follow,
+    )
+    left, right = st.columns(2, vertical_alignment="bottom", gap="small")
+    left.number_input("Width in km", 1.0, 5000.0, _WIDTH, 10.0, "%g", key=width_key, **follow)
+    if not at_once:
         right.button(
             "Use this box",
             key=f"{state.page}:domain:use",
@@ -248,10 +277,8 @@ def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
             disabled=title is None,
             width="stretch",
         )
-        if error := st.session_state.pop(f"{state.page}:domain:city error", ""):
-            show_error(error)
-
-    lazy_expander("A box around a city", key=f"{state.page}:domain:cities", draw=draw)
+    if error := st.session_state.pop(f"{state.page}:domain:city error", ""):
+        show_error(error)
 
 
 def _check_box(name: str, text: str) -> None:

@@ -111,15 +111,20 @@ def take_box(state: UrlState, active: ActiveData, box: Any) -> None:
     if not box or not can_draw_box(active):
         return
     bounds = list(active.domain.bounds)
-    for axis, ends in zip(active.axes, (box["x"], box["y"]), strict=True):
-        bounds[axis] = _round(min(ends), max(ends))
     try:
+        for axis, ends in zip(active.axes, rounded_box(box["x"], box["y"]).bounds, strict=True):
+            bounds[axis] = ends
         domain = str(Domain(tuple(bounds)))
     except InputError as error:
         show_error(str(error))
         return
     cut_out(state, domain, seen=True)
     st.rerun(scope="app")
+
+
+def rounded_box(*axes: Sequence[float]) -> Domain:
+    """Bounds of a box that was drawn, with few digits."""
+    return Domain(tuple(_round(min(ends), max(ends)) for ends in axes))
 
 
 def _round(low: float, high: float) -> tuple[float, float]:

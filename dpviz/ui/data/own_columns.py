@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import permutations
 
 import streamlit as st
 
@@ -26,6 +27,9 @@ from dpviz.ui.data.state import READABLE, DataState
 from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.session.state import following, working
 from dpviz.ui.session.uploads import check_size
+
+#: Session entry: number of the last file whose columns were proposed by their names.
+_BY_NAME = "own:columns by name"
 
 
 def choose_columns(
@@ -100,6 +104,12 @@ def choose_columns(
     return own
 
 
+def by_name(columns: Sequence[str]) -> list[str]:
+    """The only two columns named longitude and latitude, in this order; otherwise none."""
+    pairs = [two for two in permutations(columns, 2) if placed(two) == "lonlat"]
+    return list(pairs[0]) if len(pairs) == 1 else []
+
+
 def _turns(state: DataState, columns: Sequence[str]) -> bool:
     """Whether longitudes may exceed 180: True unless typed bounds end at 180."""
     typed, across = state.get("domain"), longitude(columns)
@@ -142,6 +152,11 @@ def _named(
 ) -> tuple[list[str], tuple[str, str]]:
     names = columns_of(state.get("columns"))
     names = names if set(names) <= set(table.columns) else []
+    # Names of columns are public. The user may remove this proposal.
+    if not names and st.session_state.get(_BY_NAME) != loaded.number:
+        st.session_state[_BY_NAME] = loaded.number
+        if names := by_name(table.columns):
+            state.set("columns", columns_option(names))
 
     def keep(names: list[str]) -> None:
         state.set("columns", columns_option(lon_first(names)))
@@ -152,8 +167,9 @@ def _named(
         table.columns,
         **following(f"own:columns:{loaded.number}", names, keep, initial="default"),
         placeholder="name them",
-        help="Nothing is proposed here, because every record decides which columns hold only "
-        "numbers. Columns that were chosen on another page stay chosen.",
+        help="Only columns named longitude and latitude are proposed. Nothing else is, because "
+        "every record decides which columns hold only numbers. Columns that were chosen on another "
+        "page stay chosen.",
     )
     if names and set(memory_of(released=False).choice.looked) == set(names):
         show_caption(
@@ -162,8 +178,8 @@ def _named(
         )
     if len(names) < 2 or (len(names) > 2 and not many):
         raise InputError(
-            f"Name {'two or more' if many else 'two'} columns under Columns on the left: the "
-            "columns to cluster, such as longitude and latitude."
+            f"Name {'two or more' if many else 'two'} columns under Columns: the columns to "
+            "cluster, such as longitude and latitude."
         )
     # More than two columns and their bounds are in the order of the table, on all pages.
     used = names if len(names) == 2 else [name for name in table.columns if name in names]

@@ -230,17 +230,18 @@ def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: boo
         )
     offer()
     if own is None:
+        place = "above" if named else "on the left"
         columns = columns_of(state.get("columns"))
         if memory.error:
             raise NothingLoadedError(
-                "The file can't be read here, and the left side says why. Choose another file "
+                f"The file can't be read here, and the reason is {place}. Choose another file "
                 "there, or choose a sample set."
             )
         raise NothingLoadedError(
-            "Choose the file of your data again on the left: a reload forgets it, but keeps its "
+            f"Choose the file of your data again {place}: a reload forgets it, but keeps its "
             f"columns {' and '.join(columns[:2])} and all other settings."
             if columns
-            else "Load a file on the left, or choose a sample set."
+            else f"Load a file {place}, or choose a sample set."
         )
     return own
 
@@ -279,5 +280,5 @@ def check_unit(state: DataState, own: OwnData) -> None:
     if isinstance(table, AnyTable) and unit not in ("", *table.columns):
         raise NothingLoadedError(
             f"As it is read for a release, {no_unit(table, unit)}: save it as CSV or Parquet "
-            "with that column, or choose a record under Protects on the left."
+            "with that column, or choose a record under Who is protected."
         )

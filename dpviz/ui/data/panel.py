@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
-from dpviz.base.errors import listed
 from dpviz.base.numbers import counted
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.unread import NamedRows
@@ -17,12 +16,12 @@ from dpviz.grid.domain import Domain, Outside
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.data.domain_panel import domain_panel
 from dpviz.ui.data.how_read import FOUND, How
-from dpviz.ui.data.own_data import check_unit, own_data
+from dpviz.ui.data.own_data import own_data
 from dpviz.ui.data.own_states import OwnData
 from dpviz.ui.data.protection_panel import protection_panel
 from dpviz.ui.data.rows import show_notes
 from dpviz.ui.data.state import UPLOAD, DataState, data_names, take_sample
-from dpviz.ui.messages import show_caption, show_info
+from dpviz.ui.messages import show_caption
 from dpviz.ui.session.address import where_files_go
 from dpviz.ui.session.cache import sample_data
 from dpviz.ui.session.classroom import is_guest
@@ -68,23 +67,24 @@ class ActiveData:
         return MADE_UP if self.is_sample else DECLARED if self.declared_public else None
 
 
-def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> ActiveData:
-    """Show the panel; return the data on the screen.
+def changed_data(state: DataState) -> None:
+    """Set the controls that depend on the data set, after a change of the data set."""
+    state.set("domain", "")
+    if not state.has_own_data:
+        take_sample(state, sample(state.get("data")))
 
-    ``many`` and ``named``: see :func:`own_data`. InputError if own data can't be read.
+
+def data_panel(state: DataState, *, many: bool = False) -> ActiveData:
+    """Show the panel of the explorers; return the data on the screen.
+
+    ``many``: see :func:`own_data`. InputError if own data can't be read.
     """
-
-    def changed() -> None:
-        state.set("domain", "")
-        if not state.has_own_data:
-            take_sample(state, sample(state.get("data")))
-
     titles = {name: sample(name).title for name in sample_names()} | {UPLOAD: "Own data …"}
     st.selectbox(
         "Data",
         **state.choice("data", data_names()),
         format_func=titles.__getitem__,
-        on_change=changed,
+        on_change=partial(changed_data, state),
         help="A sample set."
         if is_guest()
         else f"A sample set, or a table of your own. {where_files_go()}",
@@ -92,7 +92,7 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
     name = state.get("data")
     own = facts = None
     if state.has_own_data:
-        own = own_data(state, many=many, named=named)
+        own = own_data(state, many=many)
     else:
         facts = sample(name)
         if state.fresh:
@@ -103,14 +103,10 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         identity = dataset.digest if own is None else own.identity
         shown_axes = own.axes if own else (0, 1)
         far = own.far[1] if own and own.far else None
-        domain = domain_panel(state, dataset, identity, look=not named, axes=shown_axes, far=far)
+        domain = domain_panel(state, dataset, identity, axes=shown_axes, far=far)
     with right:
-        # Columns that the user has named as coordinates are not offered as the column of persons.
-        neighbours = protection(state, own, but=dataset.columns if named else ())
-    if own and named:
-        check_unit(state, own)
-    # A release is for data that need protection, so its page has no switch for public data.
-    declared = own is not None and not named and public_switch(state, own)
+        neighbours = protection(state, own)
+    declared = own is not None and public_switch(state, own)
     active = ActiveData(
         dataset=dataset,
         domain=domain,
@@ -130,16 +126,7 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         + (f" · {len(dataset.classes.names)} classes" if dataset.classes else ""),
         help=facts.description if facts else None,
     )
-    show_notes(state, dataset, said=own is not None and not named and dataset.counts is None)
-    if named and dataset.dropped:
-        show_caption("The explorers name the rows that can't be read.")
-    if named and own and own.unit is None and (others := _persons(own, dataset.columns)):
-        show_info(
-            "Each record is protected separately: for a person with three records, e^(3ε) replaces "
-            "e^ε. Can a person have several records? Then name the column of persons under "
-            f"Protects: {listed(others, 40)}.",
-            ":material/shield_person:",
-        )
+    show_notes(state, dataset, said=own is not None and dataset.counts is None)
     return active
 
 
@@ -161,12 +148,6 @@ def public_switch(state: UrlState, own: OwnData) -> bool:
     return declared
 
 
-def _persons(own: OwnData, but: Collection[str]) -> list[str]:
-    return [one for one in own.loaded.columns if one not in but]
-
-
-def protection(state: UrlState, own: OwnData | None, but: Collection[str] = ()) -> Neighbours:
-    """Show who is protected; only own tables have columns of persons, but not the columns `but`."""
-    if own and own.loaded.columns:
-        return protection_panel(state, _persons(own, but))
-    return protection_panel(state, None)
+def protection(state: UrlState, own: OwnData | None) -> Neighbours:
+    """Show who is protected; only own tables have columns of persons."""
+    return protection_panel(state, own.loaded.columns or None if own else None)

@@ -32,6 +32,16 @@ def offer_rows(state: UrlState, rows: NamedRows) -> None:
             _show(rows)
 
 
+def show_left_out(data: Dataset) -> None:
+    """Name the rows that a release leaves out; each row is judged without the other rows."""
+    rows = data.unread
+    if rows and rows.rows:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            each = "This row" if rows.rows == 1 else f"Each of {rows.these}"
+            show_caption(f"{each} can't be read. It is left out by a look at this row alone.")
+            _show(rows)
+
+
 def show_notes(state: UrlState, data: Dataset, *, said: bool = False) -> None:
     """Show changes of the reader (unless ``said`` is True), and rows that the user left out."""
     for note in () if said else data.notes:

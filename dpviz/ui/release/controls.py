@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from dpviz.data.samples import sample, sample_names
 from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.family.family import Family
 from dpviz.family.parameter import CHOOSE, GIVEN, PRIVATE, Parameter
+from dpviz.grid.domain import Domain
 from dpviz.release.rehearsal import GUESS, MOST_RECORDS
 from dpviz.release.request import Request
 from dpviz.ui.data.panel import ActiveData
@@ -43,8 +45,8 @@ from dpviz.ui.widgets.parameters import (
 
 FIRST_METHOD = next(iter(FAMILIES.values())).first
 
-#: Value in links that means a rehearsal with small made-up clusters.
-SMALL = "small"
+#: Values in links that mean a rehearsal with small made-up clusters, and with a public file.
+SMALL, FILE = "small", "file"
 
 #: Session entry: whether the page had own data when it was last drawn.
 _OWN = "release:own"
@@ -82,9 +84,9 @@ def page_state() -> DataState:
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS), shared=True)
     # The public number of records, and the clusters that the rehearsal expects: made-up clusters
-    # ("" and "small"), or the clusters of a sample set.
+    # ("" and "small"), the clusters of a public file, or of a sample set.
     controls["nhat"] = Control(None, whole("nhat", 1, MOST_RECORDS))
-    controls["standin"] = Control("", choice("standin", ("", SMALL, *sample_names())))
+    controls["standin"] = Control("", choice("standin", ("", SMALL, FILE, *sample_names())))
     state = ReleaseState("release", controls)
     take_followed(state, _family(state))
     if state.fresh:
@@ -135,16 +137,24 @@ class ReleaseDraft:
         return (self.request, data.digest, data.columns, self.active.unit)
 
 
+def declared(state: UrlState, active: ActiveData) -> Domain | None:
+    """Bounds that the user has declared, or that a sample set declares; None without such bounds.
+
+    The box of a grid of counts is a proposal of the file; the user has not declared it.
+    """
+    proposed = active.dataset.counts is not None and state.get("domain") in ("", "declared")
+    return None if proposed or not active.domain.declared else active.domain
+
+
 def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:
     """Build the draft from all controls."""
-    # The box of a grid of counts is a proposal of the file; the user has not declared it.
-    proposed = active.dataset.counts is not None and state.get("domain") in ("", "declared")
     request = Request(
         config=config_of(state, _family(state), active.neighbours),
-        domain=None if proposed else active.domain,
+        domain=declared(state, active),
         outside=active.outside,
         unit=active.unit,
         title=title.strip(),
+        date=date.today().isoformat(),
     )
     return ReleaseDraft(active=active, request=request)
 
@@ -166,7 +176,8 @@ def method_panel(state: UrlState, columns: Sequence[str]) -> None:
         show_caption(f"{first}. ({source})", help=f"{rest}." if rest else None)
         show_first(card)
     free = left_to_method(state, card, family)
-    for column, one in _places(dragged(card, family)):
+    # Epsilon is beside the rehearsal.
+    for column, one in _places([one for one in dragged(card, family) if one.name != "epsilon"]):
         boxes(state, one, columns, column, disabled=one.name in free)
     for column, one in _places(chosen(card, family)):
         choice_box(state, one, column)

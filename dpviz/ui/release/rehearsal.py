@@ -14,18 +14,22 @@ from dpviz.data.scale import scale_of
 from dpviz.figures.rehearsal import small_maps
 from dpviz.release.rehearsal import (
     MOST_RECORDS,
+    PublicData,
     Rehearsal,
     StandIn,
     made_up,
+    of_public,
     of_sample,
     rehearse,
 )
 from dpviz.release.request import Request
 from dpviz.ui.messages import plain_text, show_caption, show_info, show_success
-from dpviz.ui.release.controls import SMALL, ReleaseDraft, public_records
+from dpviz.ui.release.controls import FILE, SMALL, ReleaseDraft, public_records
+from dpviz.ui.release.public_file import public_box, public_data
 from dpviz.ui.session.cache import sample_data
 from dpviz.ui.session.job import Job, follow, job_of, show_progress, start
 from dpviz.ui.session.state import UrlState, following
+from dpviz.ui.widgets.parameters import boxes
 from dpviz.ui.widgets.show import job_button, show_panels, theme_mode
 from dpviz.ui.widgets.stamp import PUBLIC
 
@@ -34,46 +38,95 @@ _JOB = "release:rehearsal"
 #: Session entry with the results of rehearsals by their plans; largest number of stored results.
 _KNOWN, _MOST_KNOWN = "release:rehearsals", 16
 
-#: Seconds that the review waits for a rehearsal; after that it shows the rehearsal's progress.
-_PATIENCE = 2.0
+#: Session entries: the plan whose results were shown last, and the recommended plan that the user
+#: took last.
+_LAST, _TAKEN = "release:rehearsed last", "release:taken"
+
+#: Seconds that the page waits for a rehearsal; after that it shows the rehearsal's progress.
+_PATIENCE = 1.0
 
 #: Seconds between two checks for new results.
 _EVERY = 1.0
 
-#: Sizes of made-up clusters, by their values in links.
+#: Standard deviations of made-up clusters as shares of a side, by their values in links.
 _SIZES = {
-    "": "wide: about a tenth of a side of the domain",
-    SMALL: "small: a hundredth of a side, like hot spots of a city",
+    "": ("wide", 0.035, "about a tenth of a side of the box"),
+    SMALL: ("small", 0.01, "about a fiftieth of a side, like hot spots of a city"),
 }
+
+#: The choice of a sample set, which has the sample set's name in links.
+_SET = "set"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """Everything that a rehearsal depends on: these are only public choices.
 
-    ``expected`` is a size of clusters, or a sample set with similar clusters. ``counted`` says that
-    the data are given as a grid of counts.
+    ``expected`` is a size of clusters, a sample set with similar clusters, or ``FILE`` for the
+    ``public`` file. ``counted`` says that the data are given as a grid of counts.
     """
 
     request: Request
     records: int
     expected: str
     counted: bool
+    public: PublicData | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether there are public data for the rehearsal."""
+        return self.expected != FILE or self.public is not None
 
 
-def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> None:
+def rehearsal_panel(
+    state: UrlState, draft: ReleaseDraft, *, needed: bool, shown: bool = True
+) -> None:
     """Show the rehearsal, and the only plan that it recommends.
 
-    Only the names of the columns are read from the draft's data. If a review waits for the result
-    (``needed``), the rehearsal starts without a click.
+    Only the names of the columns are read from the draft's data. If the result is ``needed``, the
+    rehearsal starts without a click. The maps are drawn if the step is ``shown``.
     """
-    columns = draft.active.dataset.columns
     show_caption(
-        "The plan runs many times on public data instead of your data: this costs no budget and "
-        "reads none of your records. Choose the public data that are most similar to your data."
+        "How sure shall the result be, and how private? The plan runs many times on public data "
+        "instead of your data: this costs no budget and reads none of your records."
     )
-    left, middle, right = st.columns([2, 4, 2], vertical_alignment="bottom")
-    left.number_input(
+    plans, maps = st.columns([2, 3], gap="medium")
+    with plans:
+        plan = _controls(state, draft)
+        if not plan.ready:
+            show_info(
+                "Load the public file to rehearse the plan with it.", ":material/upload_file:"
+            )
+            return
+        job = _of(plan)
+        if needed and job is None and not _complete(plan):
+            job = _begin(plan)
+            job.wait(_PATIENCE)
+        follow(job, lambda: _result(plan))
+        # Outside the fragment, because the buttons change controls of the whole page.
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _offer(state, plan)
+            job_button(
+                job,
+                "Rehearse again" if _complete(plan) else "Rehearse",
+                lambda: _begin(plan),
+                key="release:rehearse",
+                cancel="Stop rehearsing",
+                cancel_key="release:rehearse stop",
+                icon=":material/theater_comedy:",
+            )
+        _remind(state, plan)
+    if shown:
+        with maps:
+            follow(job, lambda: _maps(plan, draft), every=_EVERY)
+
+
+def _controls(state: UrlState, draft: ReleaseDraft) -> Plan:
+    """Show epsilon, the number of records and the expected clusters; return the plan."""
+    left, right = st.columns(2, vertical_alignment="bottom")
+    family = draft.request.family
+    boxes(state, family.parameter("epsilon"), draft.active.dataset.columns, left)
+    right.number_input(
         "Records, about",
         1,
         MOST_RECORDS,
@@ -85,34 +138,57 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
         help="A number that is already public. Don't take this number from the data, because the "
         "number of records in the data is private.",
     )
+    _expect(state, draft)
+    _settings(draft)
+    return _plan(state, draft)
+
+
+def _expect(state: UrlState, draft: ReleaseDraft) -> None:
+    """Show the choice of the public data: made-up clusters, a sample set, or a public file."""
+    columns = draft.active.dataset.columns
     fitting = [name for name in sample_names() if len(sample(name).columns) == len(columns)]
-    middle.selectbox(
+    kinds = {kind: _size_words(draft, kind) for kind in _SIZES}
+    # A grid of counts has no columns that a file of points could have.
+    kinds |= {} if draft.active.dataset.counts is not None else {FILE: "as in a public file"}
+    kinds |= {_SET: "as in a sample set"} if fitting else {}
+    now = state.get("standin")
+
+    def choose(kind: str) -> None:
+        state.set("standin", fitting[0] if kind == _SET else kind)
+
+    st.radio(
         "Clusters that you expect",
-        **state.choice("standin", (*_SIZES, *fitting)),
-        format_func=lambda name: _SIZES.get(name) or f"as in a public set: {sample(name).title}",
+        **following("release:kind of clusters", now if now in kinds else _SET, choose, [*kinds]),
+        format_func=lambda kind: plain_text(kinds[kind]),
         help="Choose by public knowledge, without looking at the data. The forecast is valid only "
         "for such clusters.",
     )
-    _settings(draft)
-    plan = _plan(state, draft)
-    job = _of(plan)
-    if needed and job is None and not _complete(plan):
-        job = _begin(plan)
-        job.wait(_PATIENCE)
-    with right:
-        job_button(
-            job,
-            "Rehearse",
-            lambda: _begin(plan),
-            key="release:rehearse",
-            cancel="Stop rehearsing",
-            cancel_key="release:rehearse stop",
-            icon=":material/theater_comedy:",
+    if now == FILE:
+        public_box(draft)
+    elif now not in _SIZES:
+        st.selectbox(
+            "Sample set with such clusters",
+            **state.choice("standin", fitting),
+            format_func=lambda name: sample(name).title,
         )
-    follow(job, lambda: _result(plan))
-    # Outside the fragment, because the button changes controls of the whole page.
-    _offer(state, plan)
-    follow(job, lambda: _maps(plan, draft), every=_EVERY)
+
+
+def _size_words(draft: ReleaseDraft, kind: str) -> str:
+    """Size of made-up clusters, in metres if the unit of the axes is known."""
+    word, share, words = _SIZES[kind]
+    domain, columns = draft.request.domain, draft.active.dataset.columns
+    if domain is None or domain.ndim != 2:
+        return f"{word}: {words}"
+    scale = scale_of(columns, domain)
+    # Most records of a normal cluster are within two standard deviations.
+    sides = (4 * share * (domain.highs - domain.lows)).tolist()
+    lengths = scale.lengths((sides[0], sides[1]))
+    return f"{word}: about {lengths}" if lengths else f"{word}: {words}"
+
+
+def is_rehearsed(state: UrlState, draft: ReleaseDraft) -> bool:
+    """Whether the rehearsal of this draft has ended."""
+    return _complete(_plan(state, draft))
 
 
 def rehearsed(state: UrlState, draft: ReleaseDraft) -> str:
@@ -148,13 +224,19 @@ def _of(plan: Plan) -> Job | None:
 
 
 def _plan(state: UrlState, draft: ReleaseDraft) -> Plan:
-    request, counts = replace(draft.request, title=""), draft.active.dataset.counts
+    request, counts = replace(draft.request, title="", date=""), draft.active.dataset.counts
     counted = counts is not None and hasattr(request.config, "grid")
     if counts is not None and counted:
         # A grid of counts has its own cells, and a release of the grid publishes these cells.
         request = replace(request, config=replace(request.config, grid=counts.shape))
-    records = public_records(state, draft.active)
-    return Plan(request=request, records=records, expected=state.get("standin"), counted=counted)
+    expected = state.get("standin")
+    return Plan(
+        request=request,
+        records=public_records(state, draft.active),
+        expected=expected,
+        counted=counted,
+        public=public_data(draft) if expected == FILE else None,
+    )
 
 
 def _begin(plan: Plan) -> Job:
@@ -185,6 +267,8 @@ def _rehearse(
 def _stand_in(plan: Plan) -> StandIn:
     request, name = plan.request, plan.expected
     assert request.domain is not None  # noqa: S101 - refused before
+    if plan.public is not None:
+        return of_public(plan.public, request, plan.records)
     if name not in _SIZES:
         return of_sample(sample(name), sample_data(name), request, plan.records)
     clusters = request.parameters.get("clusters")
@@ -198,6 +282,7 @@ def _result(plan: Plan) -> None:
         show_progress(job, "draws", "")
     if found is None:
         return
+    st.session_state[_LAST] = plan
     show_info(found.plan.sentence, ":material/theater_comedy:")
     if found.best is found.plan:
         show_success(found.advice, ":material/check:")
@@ -206,17 +291,26 @@ def _result(plan: Plan) -> None:
 
 
 def _maps(plan: Plan, draft: ReleaseDraft) -> None:
-    found = _known().get(plan)
+    found, before = _known().get(plan), ""
     if found is None:
-        return
-    domain = plan.request.domain if plan.expected in _SIZES else sample(plan.expected).domain
+        last: Plan | None = st.session_state.get(_LAST)
+        found = _known().get(last) if last else None
+        columns = draft.request.domain
+        if last is None or found is None or last.request.domain != columns:
+            return
+        # The maps stay until the first maps of the new plan.
+        plan, before = last, f"Before the change: {_differences(last.request, plan.request)}. "
+    best = found.best or found.plan
+    of_set = plan.public is None and plan.expected not in _SIZES
+    domain = sample(plan.expected).domain if of_set else plan.request.domain
     assert domain is not None  # noqa: S101 - refused before
+    which = "recommended plan" if found.best else "plan in use"
     panels = small_maps(
-        [(one.result, one.real) for one in found.plan.found.drawn],
+        [(one.result, one.real) for one in best.found.drawn],
         found.places,
         draft.active.dataset.columns,
         domain,
-        f"Possible results · {plan.request.card.title} on {_where(found)}",
+        f"{before}Possible results of the {which} · {best.request.card.title} on {_where(found)}",
         theme_mode(),
     )
     show_panels(
@@ -226,7 +320,7 @@ def _maps(plan: Plan, draft: ReleaseDraft) -> None:
         base_name="dpviz rehearsal",
         about="rehearsal",
     )
-    show_caption(f"Rehearsed on {_where(found)}. {found.plan.on_nothing}".rstrip())
+    show_caption(f"Rehearsed on {_where(found)}. {best.on_nothing}".rstrip())
 
 
 def _offer(state: UrlState, plan: Plan) -> None:
@@ -246,7 +340,51 @@ def _offer(state: UrlState, plan: Plan) -> None:
 def _take(state: UrlState, plan: Plan, found: Rehearsal) -> None:
     taken = found.taken
     request = taken.plan.request
+    st.session_state[_TAKEN] = replace(plan, request=request)
     _known()[replace(plan, request=request)] = taken
+    _set(state, plan, request)
+
+
+def _remind(state: UrlState, plan: Plan) -> None:
+    """Say how the plan differs from the recommended plan that the user took, and offer it again."""
+    taken: Plan | None = st.session_state.get(_TAKEN)
+    if taken is None or taken == plan:
+        return
+    differ = _differences(taken.request, plan.request)
+    others = [] if taken.records == plan.records else [f"{plan.records:,} records"]
+    others += [] if taken.expected == plan.expected else ["other clusters are expected"]
+    words = ", ".join(filter(None, [differ, *others]))
+    if not words:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        show_caption(f"Since you took a recommended plan, this was changed: {words}.")
+        if _settings_of(taken.request) != _settings_of(plan.request):
+            st.button(
+                "Take that plan again",
+                key="release:again",
+                on_click=partial(_set, state, taken, taken.request),
+            )
+
+
+def _settings_of(request: Request) -> dict[str, object]:
+    return {"method": request.config.method, **request.parameters}
+
+
+def _differences(before: Request, now: Request) -> str:
+    """What differs in another request, in words; "" if nothing differs."""
+    words = [] if before.config.method == now.config.method else [now.card.title]
+    for one in now.family.parameters:
+        value = getattr(now.config, one.name)
+        if now.card.parameter(one.name) and getattr(before.config, one.name, value) != value:
+            words.append(one.text(value))
+    words += [] if before.domain == now.domain else ["another box"]
+    words += [] if before.outside == now.outside else ["points outside"]
+    alike = (before.unit, before.config.neighbours) == (now.unit, now.config.neighbours)
+    return ", ".join([*words, *([] if alike else ["who is protected"])])
+
+
+def _set(state: UrlState, plan: Plan, request: Request) -> None:
+    """Set the controls to the settings of a plan."""
     state.set("method", request.config.method)
     for parameter in request.family.parameters:
         if request.card.parameter(parameter.name) and not (

@@ -27,12 +27,12 @@ from dpviz.release import Released, refusal, release
 from dpviz.release.files import written
 from dpviz.release.geojson import clusters, on_earth, without_doubtful
 from dpviz.release.pictures import clusters_svg, domain_svg
-from dpviz.release.tables import doubt_words
+from dpviz.release.tables import doubt_words, headline, quote
 from dpviz.ui.data.not_taken import show_not_taken
-from dpviz.ui.data.panel import data_panel
 from dpviz.ui.data.protection_panel import RELATION_TITLES
 from dpviz.ui.data.state import DataState
 from dpviz.ui.messages import (
+    NothingLoadedError,
     plain_text,
     show_caption,
     show_error,
@@ -40,8 +40,20 @@ from dpviz.ui.messages import (
     show_success,
     show_warning,
 )
-from dpviz.ui.release.controls import ReleaseDraft, draft_of, method_panel, new_folder
-from dpviz.ui.release.rehearsal import rehearsal_panel, rehearsed, rehearsing
+from dpviz.ui.release.controls import ReleaseDraft, declared, draft_of, method_panel, new_folder
+from dpviz.ui.release.data import active_data, file_step, where_step, who_step
+from dpviz.ui.release.rehearsal import is_rehearsed, rehearsal_panel, rehearsed, rehearsing
+from dpviz.ui.release.steps import (
+    FILE,
+    REHEARSE,
+    WHERE,
+    WHO,
+    farthest,
+    panels,
+    show_only,
+    show_steps,
+    step_now,
+)
 from dpviz.ui.session.address import on_this_machine
 from dpviz.ui.session.owner import FOLDER, budget_file, owner_panel
 from dpviz.ui.session.state import UrlState, following, format_value
@@ -54,9 +66,18 @@ _REVIEWED, _DONE, _SOURCE, _TOTAL = (
     f"release:{name}" for name in ("reviewed", "done", "source", "total")
 )
 
+_FILE = (
+    "Which data? No true clustering is shown on this page. But the number of records, and the rows "
+    "that are named below, are true: keep them secret."
+)
+_WHERE = (
+    "Which place? The bounds are published, so choose them by public knowledge, without a look at "
+    "the data."
+)
+_WHO = "Whose presence must nobody notice: that of each record, or that of each person?"
+
 _TUNING = (
-    "No true clustering is shown on this page. The number of records, and everything else that the "
-    "left side says about own data, is true: keep it secret. The proof does not cover parameters "
+    "The proof does not cover parameters "
     "that were chosen by looking at true results of the same data, because a choice reveals "
     "something, too. Choose parameters on a sample set that looks like your data or on an earlier "
     "release of your data, or use a method that chooses parameters privately."
@@ -69,71 +90,94 @@ def build(state: DataState) -> None:
     """Draw the page."""
     if embedded():
         raise InputError("A release is not made in a frame: open this page in its own window.")
-    introduction()
-    with st.sidebar:
-        active = data_panel(state, many=family_of(state.get("method")).many_columns, named=True)
+    st.header("Release once, safely", help=_TUNING)
     show_not_taken(state)
     if not bundle():
-        # If a release is impossible, the reason is first, because the rest of the page is useless
-        # then.
+        steps(state)
+    state.write()
+
+
+def steps(state: DataState) -> None:
+    """Draw the five steps; only one of them is visible, and all keep their choices."""
+    head, (file, where, who, rehearse, sign) = st.container(), panels()
+    place, last, own = file, FILE, state.has_own_data
+    # Before the bounds are known, the step can only be one of the first two steps.
+    opened = step_now(state, (True, False), own=own)
+    try:
+        with file:
+            show_caption(_FILE)
+            chosen = file_step(state, many=family_of(state.get("method")).many_columns)
+        with where:
+            show_caption(_WHERE)
+            domain = where_step(state, chosen, drawn=opened == WHERE)
+        place, last = who, WHO
+        with who:
+            show_caption(_WHO)
+            neighbours = who_step(state, chosen)
+    except InputError as error:
+        with place:
+            if isinstance(error, NothingLoadedError):
+                error.show()
+            else:
+                show_error(error)
+        now = min(opened, last)
+        show_steps(head, now, (), "" if now < last else str(error))
+        show_only(now)
+        return
+    active = active_data(state, chosen, domain, neighbours)
+    # The box of a grid of counts is a proposal of the file; the user has not declared it.
+    placed = declared(state, active) is not None
+    now = step_now(state, (True, placed), own=state.has_own_data)
+    with rehearse:
+        # If a release is impossible, the reason is first, because the rest is useless then.
         stop = st.container()
-        st.markdown("### What")
-        method_panel(state, active.dataset.columns)
+        settings = st.container()
+        with st.expander("Method and all settings", icon=":material/tune:"):
+            method_panel(state, active.dataset.columns)
+    with sign:
         title = st.text_input(
             "Title of the report (optional)", key="release:title", persist_state="session"
         )
-        draft = draft_of(state, active, title)
-        refused = stop_by(state, draft, stop)
-        if not refused:
-            st.markdown("### Rehearse")
-            rehearsal_panel(state, draft, needed=_REVIEWED in st.session_state)
-        st.markdown("### Who pays")
+    draft = draft_of(state, active, title)
+    refused = stop_by(state, draft, stop if now == REHEARSE else sign)
+    known = not refused and is_rehearsed(state, draft)
+    done = [step for step, is_done in ((FILE, True), (WHERE, placed), (WHO, farthest() > WHO),
+                                       (REHEARSE, known)) if is_done]  # fmt: skip
+    why = "Declare the bounds of both columns." if now == WHERE and not placed else ""
+    show_steps(head, now, done, why)
+    show_only(now)
+    if not refused:
+        with settings:
+            reviewed = _REVIEWED in st.session_state
+            rehearsal_panel(state, draft, needed=reviewed or now == REHEARSE, shown=now == REHEARSE)
+    with sign:
         if owner_panel():
             source, total = payer(draft)
             budget_bar(source, total, draft.request.config.epsilon)
             _meaning(draft, source, total)
             if not refused:
-                st.markdown("### Release")
                 confirm(state, draft, source, total)
-    state.write()
 
 
-def introduction() -> None:
-    """Explain the purpose of the page, and say where parameters can be tuned."""
-    st.header("Release once, safely")
-    show_caption(_TUNING)
-    row = st.container(horizontal=True)
-    row.page_link(
-        "pages/wavecluster.py",
-        label="Tune WaveCluster on a sample",
-        icon=":material/grid_on:",
-        width="content",
-    )
-    row.page_link(
-        "pages/kmeans.py",
-        label="Tune k-means on a sample",
-        icon=":material/hub:",
-        width="content",
-    )
-
-
-def stop_by(state: UrlState, draft: ReleaseDraft, stop: DeltaGenerator) -> str:
-    """Show why the draft can't be released, and what to change; return the reason or ""."""
+def stop_by(state: UrlState, draft: ReleaseDraft, place: DeltaGenerator) -> str:
+    """Show why the draft can't be released, or what its epsilon promises; return the reason."""
     config = draft.request.config
     reason = refusal(CARDS[config.method], config, draft.request.domain) or mixed_up(
         draft.active.dataset.columns, draft.request.domain
     )
-    if reason:
-        with stop:
+    with place:
+        if reason:
             show_error(f"Refused: {reason}", icon=":material/block:")
             if config.variant != "sound":
                 st.button("Use the sound variant", on_click=lambda: state.set("variant", "sound"))
-    else:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            _promise_badge(config.epsilon)
-            show_caption(
-                explain_epsilon(config.epsilon, config.neighbours, persons=draft.request.persons)
-            )
+        else:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                _promise_badge(config.epsilon)
+                show_caption(
+                    explain_epsilon(
+                        config.epsilon, config.neighbours, persons=draft.request.persons
+                    )
+                )
     return reason
 
 
@@ -361,9 +405,9 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         *opening,
         f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”, then "
         "runs the method once, with noise that nobody can repeat.",
-        "The bundle: private cells or centres, private counts, parameters, domain and ledger; as "
-        "JSON, CSV, GeoJSON, pictures and one HTML page. It has no true count, no score, no number "
-        "of records, no seed and no file name.",
+        "The bundle: private cells or centres, private counts, parameters, domain, names of the "
+        "columns, ledger, title and day; as JSON, CSV, GeoJSON, pictures and a report of one page. "
+        "It has no true count, no score, no number of records, no seed and no file name.",
         f"Why it is private: {card.variant('sound').reason}",
     ]
     st.markdown(
@@ -446,7 +490,9 @@ def bundle() -> bool:
     done: Released | None = st.session_state.get(_DONE)
     if done is None:
         return False
-    privacy = done.document["privacy"]
+    privacy, document = done.document["privacy"], done.document
+    st.markdown(f"## {plain_text(headline(document))}")
+    st.markdown(f"> {plain_text(quote(document))}")
     show_success(
         f"Released as entry {done.entry.id} of “{done.entry.source}”: "
         f"ε {decimal(done.entry.epsilon)} debited, {done.left}. "
@@ -463,31 +509,18 @@ def bundle() -> bool:
             "one cluster, mention this when you publish the picture."
         )
     name = f"dpviz-release-{done.document['method']['name']}"
-    one, two, three = st.columns(3)
-    looks: dict[str, Any] = {"width": "stretch", "on_click": "ignore"}
-    one.download_button(
-        "Bundle (ZIP)",
-        _zipped(done.files),
-        f"{name}.zip",
-        "application/zip",
-        icon=":material/folder_zip:",
-        type="primary",
-        **looks,
-    )
-    two.download_button(
-        "Report (HTML)",
-        done.files["report.html"],
-        f"{name}.html",
-        "text/html",
-        icon=":material/article:",
-        **looks,
-    )
-    three.button(
-        "Prepare another release",
-        icon=":material/add:",
-        width="stretch",
-        on_click=partial(_forget, _DONE),
-    )
+    with st.container(horizontal=True):
+        _save("Bundle (ZIP)", _zipped(done.files), f"{name}.zip", "application/zip",
+              icon=":material/folder_zip:", type="primary")  # fmt: skip
+        for file, (label, kind, icon) in _FILES.items():
+            if file in done.files:
+                ending = file.partition(".")[2]
+                _save(label, done.files[file], f"{name}.{ending}", kind, icon=icon)
+        st.button(
+            "Prepare another release",
+            icon=":material/add:",
+            on_click=partial(_forget, _DONE),
+        )
     if on_this_machine():
         show_caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")
     pictures = {"clusters.svg": "Private clusters", "counts.svg": "Private counts"}
@@ -499,6 +532,20 @@ def bundle() -> bool:
     if shown:
         about_picture("release")
     return True
+
+
+#: Files with a button of their own: label, type and icon.
+_FILES = {
+    "report.html": ("Report (HTML)", "text/html", ":material/article:"),
+    "clusters.geojson": ("Map (GeoJSON)", "application/geo+json", ":material/map:"),
+    "cells.csv": ("Table (CSV)", "text/csv", ":material/table:"),
+    "centers.csv": ("Table (CSV)", "text/csv", ":material/table:"),
+    "release.json": ("JSON", "application/json", ":material/data_object:"),
+}
+
+
+def _save(label: str, content: bytes, name: str, kind: str, **looks: Any) -> None:
+    st.download_button(plain_text(label), content, name, kind, on_click="ignore", **looks)
 
 
 def _sure_alone(done: Released, name: str) -> dict[str, bytes]:

@@ -1,0 +1,90 @@
+"""A map without data, on which the user draws the bounds of a release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpviz.data.cities import cities_within
+from dpviz.figures.ground import PLAIN
+from dpviz.figures.marks import base_layout, literal, marker, scatter, shape
+from dpviz.figures.panels import Panels, add_axes, on
+from dpviz.figures.theme import BOTH, INK, Mode
+from dpviz.grid.domain import Domain
+
+#: What is shown before there are bounds: the Earth without the poles.
+_EARTH = Domain(((-180.0, 180.0), (-60.0, 80.0)))
+
+#: Largest number of cities with a name, and smallest distance of two names as shares of the map.
+_MOST, _APART = 8, (0.2, 0.06)
+
+#: Height of the figure in pixels, and height of the map divided by its width.
+_HEIGHT, _SHAPE = 400, 0.48
+
+
+def where_map(columns: Sequence[str], box: Domain | None, mode: Mode) -> Panels:
+    """Plot coasts, borders and cities around a box, or the whole Earth if there is no box.
+
+    Parameters
+    ----------
+    columns
+        Names of longitude and latitude, in this order.
+    box
+        Declared bounds of longitude and latitude.
+    """
+    view = _EARTH if box is None else _around(columns, box)
+    said = f"box of the release: {box}" if box else "no box yet"
+    layout = base_layout("Drag over the map to draw the box. The map shows no record.",
+                         (48, 8, 34, 44), dragmode="select", uirevision=str(view))  # fmt: skip
+    add_axes(layout, columns, view, 1, (0, 1), (0, 1))
+    del layout["meta"]  # the figure keeps its height
+    x: list[float] = []
+    y: list[float] = []
+    names: list[str] = []
+    for city in cities_within(*view.bounds):
+        far = all(
+            abs(city.lon - lon) > _APART[0] * (view.highs[0] - view.lows[0])
+            or abs(city.lat - lat) > _APART[1] * (view.highs[1] - view.lows[1])
+            for lon, lat in zip(x, y, strict=True)
+        )
+        if far and view.lows[0] <= city.lon <= view.highs[0]:
+            x.append(city.lon)
+            y.append(city.lat)
+            names.append(city.name)
+        if len(names) == _MOST:
+            break
+    ink = INK[mode]
+    dots = scatter(
+        "markers+text",
+        x,
+        y,
+        text=[literal(one) for one in names],
+        textposition="top center",
+        textfont={"size": 11, "color": ink},
+        marker=marker(5, ink),
+        cliponaxis=True,
+    )
+    if box is not None:
+        line = {"color": BOTH[mode], "width": 2}
+        across, up = box.bounds
+        layout["shapes"] = [shape("rect", across, up, "x", "y", line=line)]
+    return Panels(
+        data=[{**one, **on(1)} for one in (*PLAIN.lines(columns, view), dots)],
+        layout=layout,
+        alt=f"Map of {columns[0]} (to the right) and {columns[1]} (upwards); {said}.",
+        height=_HEIGHT,
+        share=0.0,
+    )
+
+
+def _around(columns: Sequence[str], box: Domain) -> Domain:
+    """The box and its surroundings, in the shape of the map; at most the Earth."""
+    (west, east), (south, north) = box.bounds
+    shape = (PLAIN.scale(columns, box).panel(box) or _SHAPE) / _SHAPE
+    x, y = (east - west) * max(shape, 1.0), (north - south) * max(1 / shape, 1.0)
+    lon, lat = (west + east) / 2, (south + north) / 2
+    return Domain(
+        (
+            (max(lon - 0.75 * x, -360.0), min(lon + 0.75 * x, 360.0)),
+            (max(lat - 0.75 * y, -90.0), min(lat + 0.75 * y, 90.0)),
+        )
+    )

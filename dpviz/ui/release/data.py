@@ -1,0 +1,190 @@
+"""The first three steps of a release: the file, the place, and who is protected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from dpviz.base.errors import listed
+from dpviz.base.numbers import counted
+from dpviz.data.cities import city_words
+from dpviz.data.dataset import Dataset
+from dpviz.data.geographic import axes_words, in_degrees, map_axes, placed
+from dpviz.data.samples import Sample, sample, sample_names
+from dpviz.figures.where import where_map
+from dpviz.grid.domain import Domain
+from dpviz.privacy.ledger import Neighbours
+from dpviz.ui.data.domain_panel import cut_out, declared_panel, outside_radio
+from dpviz.ui.data.map_panel import rounded_box
+from dpviz.ui.data.own_data import check_unit, own_data
+from dpviz.ui.data.own_states import OwnData
+from dpviz.ui.data.panel import ActiveData, changed_data
+from dpviz.ui.data.protection_panel import neighbours_of, relation_radio, unit_boxes
+from dpviz.ui.data.rows import show_left_out
+from dpviz.ui.data.state import FIRST, UPLOAD, DataState, take_sample
+from dpviz.ui.messages import show_caption, show_info
+from dpviz.ui.session.address import where_files_go
+from dpviz.ui.session.cache import sample_data
+from dpviz.ui.session.state import following
+from dpviz.ui.widgets.live_figure import live_figure
+from dpviz.ui.widgets.show import theme_mode
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FileChoice:
+    """The data of the first step: own data, or a sample set."""
+
+    dataset: Dataset
+    own: OwnData | None
+    facts: Sample | None
+
+    @property
+    def identity(self) -> str:
+        """Key of the bounds that the user types for these data."""
+        return self.own.identity if self.own else self.dataset.digest
+
+    @property
+    def unit_columns(self) -> list[str] | None:
+        """Columns that may identify persons; None if the data have no such columns."""
+        if self.own is None or not self.own.loaded.columns:
+            return None
+        # Columns that the user has named as coordinates are not offered.
+        return [one for one in self.own.loaded.columns if one not in self.dataset.columns]
+
+
+def file_step(state: DataState, *, many: bool) -> FileChoice:
+    """Show the choice of the data; return them. InputError if own data can't be read."""
+
+    def choose(kind: str) -> None:
+        state.set("data", UPLOAD if kind == UPLOAD else FIRST)
+        changed_data(state)
+
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        chosen = _choose(state, choose, many=many)
+    data = chosen.dataset
+    title = chosen.facts.title if chosen.facts else data.name
+    with right:
+        show_caption(
+            f"Active: {title} · {counted(data.n, 'record')} · columns {' and '.join(data.columns)}",
+            help=chosen.facts.description if chosen.facts else None,
+        )
+        for note in data.notes:
+            show_caption(note)
+        show_left_out(data)
+    return chosen
+
+
+def _choose(state: DataState, choose: Callable[[str], None], *, many: bool) -> FileChoice:
+    st.segmented_control(
+        "Data",
+        (UPLOAD, "sample"),
+        **following(
+            "release:kind", UPLOAD if state.has_own_data else "sample", choose, initial="default"
+        ),
+        format_func={UPLOAD: "Own data", "sample": "A made-up sample set"}.__getitem__,
+        required=True,
+        help=where_files_go(),
+    )
+    if state.has_own_data:
+        own = own_data(state, many=many, named=True)
+        return FileChoice(dataset=own.current, own=own, facts=None)
+    titles = {name: sample(name).title for name in sample_names()}
+    st.selectbox(
+        "Sample set",
+        **state.choice("data", tuple(titles)),
+        format_func=titles.__getitem__,
+        on_change=lambda: changed_data(state),
+        help="Nobody is in these data: try a release with them.",
+    )
+    facts = sample(state.get("data"))
+    if state.fresh:
+        take_sample(state, facts, but=state.chosen)
+    return FileChoice(dataset=sample_data(facts.name), own=None, facts=facts)
+
+
+def where_step(state: DataState, chosen: FileChoice, *, drawn: bool) -> Domain:
+    """Show the choice of the bounds: by city, by drawing, by typing; return the bounds.
+
+    The map is only made if ``drawn`` is True. It shows no record.
+    """
+    columns, degrees = chosen.dataset.columns, bool(placed(chosen.dataset.columns))
+    left, right = st.columns([2, 3] if degrees else [1, 1], gap="medium")
+    with left:
+        domain = declared_panel(state, chosen.dataset, chosen.identity)
+        outside_radio(state)
+    if chosen.dataset.ndim != 2:
+        return domain
+    with right:
+        if degrees and drawn and chosen.dataset.counts is None:
+            _draw_box(state, columns, domain)
+        if domain.declared:
+            words = axes_words(columns, domain.bounds)
+            show_caption(f"{words} {city_words(columns, domain.bounds)}".rstrip())
+        elif degrees:
+            show_caption("Choose a city, draw a box on the map, or type both pairs of bounds.")
+    return domain
+
+
+def _draw_box(state: DataState, columns: tuple[str, ...], domain: Domain) -> None:
+    known = domain.declared and in_degrees(columns, domain.bounds)
+    axes = map_axes(columns)
+    across = [columns[axis] for axis in axes]
+    panels = where_map(across, domain.select(axes) if known else None, theme_mode())
+    box = live_figure(
+        panels.spec(),
+        key="release:where",
+        height=panels.height,
+        alt=panels.alt,
+        base_name="dpviz domain",
+        boxable=True,
+    )
+    if box and box != st.session_state.get(_BOX):
+        st.session_state[_BOX] = box
+        # The map shows no record, so the box reveals nothing about the data.
+        cut_out(state, str(rounded_box(box["x"], box["y"]).select(axes)))
+        st.rerun()
+
+
+#: Session entry: the last box that was drawn on the map.
+_BOX = "release:where:box"
+
+
+def who_step(state: DataState, chosen: FileChoice) -> Neighbours:
+    """Show the choice of who is protected; return relation and cap.
+
+    InputError if the file has no column of the chosen persons.
+    """
+    columns = chosen.unit_columns
+    unit_boxes(state, columns, visible=True)
+    if chosen.own:
+        check_unit(state, chosen.own)
+    if columns and chosen.own and chosen.own.unit is None:
+        show_info(
+            "Each record is protected separately: for a person with three records, e^(3ε) replaces "
+            "e^ε. Can a person have several records? Then choose the column of persons: "
+            f"{listed(columns, 40)}.",
+            ":material/shield_person:",
+        )
+    with st.expander("More: what may differ between two data sets"):
+        relation_radio(state)
+    return neighbours_of(state, columns)
+
+
+def active_data(
+    state: DataState, chosen: FileChoice, domain: Domain, neighbours: Neighbours
+) -> ActiveData:
+    """The data with all choices of the first three steps."""
+    own = chosen.own
+    return ActiveData(
+        dataset=chosen.dataset,
+        domain=domain,
+        outside=state.get("outside"),
+        neighbours=neighbours,
+        complete=own.complete if own else chosen.dataset,
+        unit=own.unit if own else None,
+        sample=chosen.facts,
+        axes=own.axes if own else (0, 1),
+    )
