@@ -25,10 +25,11 @@ def test_the_words_of_a_figure_follow_its_view(
     page.keyboard.press("Enter")
     words.wait_for()
     # Opened sections stay open and show the text of the next view. Closed sections stay closed.
-    page.get_by_text("Count grid", exact=True).click()
+    page.get_by_role("button", name="Stage counts").click()
     about.get_by_text(ABOUT["counts"].shows).wait_for()
     about.locator("summary").click()
-    page.get_by_text("Threshold", exact=True).click()
+    page.get_by_role("button", name="Stage cut").click()
+    page.get_by_role("button", name="Threshold", exact=True).click()
     about.get_by_text(ABOUT["threshold"].shows).wait_for(state="attached")
     watched.wait_idle()
     assert not about.get_by_text(ABOUT["threshold"].shows).is_visible()

@@ -137,7 +137,7 @@ def test_the_mosaic_has_one_zoom_which_is_not_that_of_the_data(explorer):
     watched.page.keyboard.press("ArrowRight")
     expect_title(watched, "g 65 ")
     assert watched.page.evaluate(RANGES) == [x, y, x2, y2]
-    watched.page.get_by_text("Count grid", exact=True).click()
+    watched.page.get_by_role("button", name="Stage counts").click()
     watched.page.wait_for_function(
         "() => document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range[1] > 9e5"
     )
@@ -160,7 +160,7 @@ def test_zoom_survives_method_view_and_redraw_but_not_other_data(explorer):
     watched.page.get_by_role("button", name="Redraw").click()
     expect_title(watched, "seed 1")
     assert watched.page.evaluate(RANGES) == before
-    watched.page.get_by_role("radio", name="Significant cells").click()
+    watched.page.get_by_role("button", name="Stage cut").click()
     watched.page.wait_for_function(
         "() => document.querySelector('.js-plotly-plot').data.length > 5"
     )

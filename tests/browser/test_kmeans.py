@@ -53,8 +53,8 @@ def heading(watched) -> str:
     return watched.page.evaluate(HEADING)
 
 
-def radio(watched, name: str):
-    return watched.page.get_by_role("radio", name=name, exact=True)
+def view_button(watched, name: str):
+    return watched.page.get_by_role("button", name=name, exact=True)
 
 
 def boxes(locator) -> list[list[float]]:
@@ -257,7 +257,7 @@ def test_every_view_is_drawn_in_both_themes(explorer, scheme):
     label.wait_for()
     assert label.text_content().startswith("centre 1")
 
-    radio(watched, "Noise").click()
+    view_button(watched, "Noise").click()
     watched.page.wait_for_selector(".bars .point", state="attached")
     # There are two charts, with three iterations and two clusters.
     assert watched.page.locator(".bars .point").count() == 12
@@ -265,7 +265,7 @@ def test_every_view_is_drawn_in_both_themes(explorer, scheme):
     watched.page.wait_for_url("**view=noise**")
     assert watched.page.evaluate(PAPER) == look["paper"]
 
-    radio(watched, "Before and after").click()
+    view_button(watched, "Before and after").click()
     expect_heading(watched, "after · NICV")
     watched.page.get_by_role("img", name="log likelihood along the chain").wait_for()
     traces = "() => document.querySelector('.js-plotly-plot').data.map(one => one.yaxis)"
@@ -276,7 +276,7 @@ def test_every_view_is_drawn_in_both_themes(explorer, scheme):
     watched.choose("Method", "Hybrid")
     expect_title(watched, "Hybrid")
     expect_heading(watched, "Hybrid · result")
-    assert radio(watched, "Before and after").count() == 0
+    assert view_button(watched, "Before and after").count() == 0
 
 
 # ---- sizes and overlaps

@@ -153,13 +153,33 @@ def test_every_view_is_valid_plotly_with_words(method, mode):
         assert shown.alt.endswith(".")
         for trace in figure.data:
             assert f"xaxis{trace.xaxis[1:]}" in shown.layout
-            if trace.type == "heatmap" and view != "grid":
+            if trace.type == "heatmap" and view not in ("grid", "records"):
                 assert np.shape(trace.z) == (MOST_CELLS, MOST_CELLS)
                 assert np.max(trace.z) <= trace.zmax
         assert all(
             f"xaxis{one['xref'][1:-7]}" in shown.layout for one in shown.layout["annotations"]
         )
         assert len(in_browser(shown)["figure"]["data"]) == len(shown.data)
+
+
+@pytest.mark.parametrize("points", [False, True])
+def test_no_record_is_on_the_private_side_unless_the_user_asks(points):
+    one = replace(scene("dplloyd"), with_points=points)
+    shown = panels(one, "records")
+    left, right = (
+        [trace for trace in shown.data if trace["xaxis"] == axis and trace["type"] == "heatmap"]
+        for axis in ("x", "x2")
+    )
+    filled = np.array(left[0]["z"]).T > 0
+    np.testing.assert_array_equal(filled, one.raster.counts > 0)
+    assert not np.array(right[0]["z"]).any()
+    assert len(right) == 1 + points
+    heading = shown.layout["annotations"][1]["text"]
+    assert "no record is released" in heading
+    assert (OVERLAY in heading) == points
+    table = frame(one, "records")
+    assert table["true records"].sum() == one.truth.records.n
+    assert (table["true records"] > 0).all()
 
 
 @pytest.mark.parametrize(("ndim", "axes"), PAIRS)

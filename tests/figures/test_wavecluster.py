@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 import pytest
 
 from dpviz.base.errors import InputError
+from dpviz.base.numbers import readable
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.figures.raster import MOST_CELLS, Raster
@@ -128,7 +129,7 @@ def test_the_table_behind_a_view_holds_its_cells(view, grid, level):
     one = scene(grid=grid, level=level)
     table = frame(one, view)
     cells = one.true.average.size
-    if view == "counts":
+    if view in ("counts", "added"):
         cells = one.true.counts.size
     elif view == "details":
         cells *= 4**level
@@ -138,6 +139,29 @@ def test_the_table_behind_a_view_holds_its_cells(view, grid, level):
         assert places.between(*bounds, inclusive="neither").all()
     if view == "average":
         assert np.allclose(table["true average"], one.true.average.ravel())
+    if view == "added":
+        noise = one.private.counts - one.true.counts
+        assert np.allclose(table["private minus true"], noise.ravel())
+
+
+@pytest.mark.parametrize("grid", [12, 40])
+def test_the_noise_is_private_minus_true_around_zero(grid):
+    one = scene(grid=grid)
+    shown = panels(one, "added")
+    maps = [np.array(one["z"]) for one in shown.data if "texttemplate" not in one]
+    noise = one.private.counts - one.true.counts
+    np.testing.assert_allclose(maps[0].T, one.true.counts)
+    np.testing.assert_allclose(maps[1].T, noise, rtol=1e-5)
+    # One colour scale for both sides; zero has the colour of the page.
+    scale = shown.layout["coloraxis"]
+    assert scale["cmin"] == -scale["cmax"]
+    assert [colour for place, colour in scale["colorscale"] if place == 0.5] == ["#ffffff"]
+    headings = [text["text"] for text in shown.layout["annotations"]]
+    half = readable(float(np.median(np.abs(noise.astype(np.float32)))), 3)
+    assert f"half of the cells within ±{half}" in headings[1]
+    assert "not released" in headings[1]
+    # Small grids have their numbers in the cells.
+    assert any("texttemplate" in trace for trace in shown.data) == (grid == 12)
 
 
 # -- the synopsis and its synthetic points -----------------------------------------------

@@ -20,7 +20,6 @@ from dpviz.experiments.ablations import parts, sentence
 from dpviz.experiments.prices import of_family, summary
 from dpviz.family.run_domain import run_domain
 from dpviz.family.score import OF_CLASSES
-from dpviz.figures.kmeans import VIEWS
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.choice_price import choice_price
 from dpviz.kmeans.family import FAMILY
@@ -85,14 +84,10 @@ def choose(test, name, value):
 
 
 def look(test, view):
-    """Choose a view by its name on the screen; return whether the view is available."""
-    group = control(test.button_group, "kmeans:view")
-    if VIEWS[view] not in group.options:
-        return False
-    checked(group.set_value(view).run())
+    """Open a view; return whether it is available."""
+    move(test, view=view)
     assert not test.error
-    assert test.query_params["view"] == view
-    return True
+    return test.query_params["view"] == view
 
 
 def press(test, label):
@@ -434,10 +429,9 @@ def test_the_left_panel_can_show_the_method_without_noise(app):
         assert not np.allclose(silent.centers, truth.centers)
         assert_readouts(test, truth, run_of(truth, "dplloyd", seed, epsilon=0.1))
         press(test, "Redraw")
-    group = control(test.button_group, "kmeans:left")
-    checked(group.set_value("true").run())
+    move(test, left="true")
     np.testing.assert_allclose(marks(test, 1), truth.centers)
-    checked(group.set_value("silent").run())
+    move(test, left="silent")
     # A method that spends no budget does not have this view.
     choose(test, "method", "kmeans")
     assert headings(test)[0].startswith("true")

@@ -83,12 +83,9 @@ NAMED = {
     ("tuning/best_parameters.py", "sign"),
     ("tuning/common.py", "label"),
     ("session/job.py", "idle"),
-    ("explorer/kmeans.py", "titles"),
     ("explorer/explorer.py", "choice.sentence"),
     ("explorer/explorer.py", "self.choice_title"),
-    ("explorer/explorer.py", "self.views_title"),
     ("explorer/explorer.py", "sign"),
-    ("explorer/explorer.py", "views"),
     ("reference/papers.py", "titles"),
     ("widgets/parameters.py", "parameter.help"),
     ("widgets/parameters.py", "parameter.label"),
@@ -310,7 +307,7 @@ def test_a_hostile_table_is_plain_text_in_every_panel(loaded, page, views, panel
     if page == "kmeans":
         control(test.selectbox, "kmeans:method").set_value("mcmc").run()
     for view in views:
-        control(test.get("button_group"), f"{page}:view").set_value(view)
+        test.session_state[f"{page}:view"] = view
         assert check_plain(test.run()) >= 2, view
     kind = next(one for one in test.radio if one.key.startswith(f"{page}:domain:kind"))
     kind.set_value("declared").run()

@@ -9,26 +9,39 @@ from typing import Literal
 
 import pandas as pd
 
-from dpviz.figures.kmeans import chain, grid, iterations, noise, regions
+from dpviz.figures.kmeans import chain, grid, iterations, noise, records, regions
+from dpviz.figures.kmeans.cards import cards as cards
+from dpviz.figures.kmeans.cards import stage_of as stage_of
 from dpviz.figures.kmeans.picture import KMeansPicture as KMeansPicture
 from dpviz.figures.kmeans.picture import picture_of as picture_of
 from dpviz.figures.panels import Panels
 from dpviz.kmeans.run import KMeansRun
 
-View = Literal["regions", "iterations", "noise", "grid", "chain"]
+View = Literal["regions", "iterations", "noise", "records", "grid", "chain"]
 
 VIEWS: dict[View, str] = {
     "regions": "Clusters",
     "iterations": "Iterations",
     "noise": "Noise",
+    "records": "Records",
     "grid": "Noisy grid",
     "chain": "Before and after",
+}
+
+#: Stages in the order of the method, and their views; the first view of a stage is its picture.
+#: The start is the map of the clusters at the first step of the player.
+STAGES: dict[str, tuple[View, ...]] = {
+    "records": ("records", "grid"),
+    "start": (),
+    "iterations": ("iterations",),
+    "centres": ("regions", "noise", "chain"),
 }
 
 _DRAWN = {
     "regions": regions.draw,
     "iterations": iterations.draw,
     "noise": noise.draw,
+    "records": records.draw,
     "grid": grid.draw,
     "chain": chain.draw,
 }
@@ -36,6 +49,7 @@ _FRAMES = {
     "regions": regions.frame,
     "iterations": iterations.frame,
     "noise": noise.frame,
+    "records": records.frame,
     "grid": grid.frame,
     "chain": chain.frame,
 }

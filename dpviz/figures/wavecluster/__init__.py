@@ -13,6 +13,7 @@ from dpviz.figures.cell_numbers import LARGEST, MOST_OF_STAGES
 from dpviz.figures.marks import Trace, base_layout, cell_columns
 from dpviz.figures.panels import Panels, add_axes, add_heading, beneath, clear_axes, on
 from dpviz.figures.wavecluster import (
+    added,
     average,
     clusters,
     counts,
@@ -21,6 +22,7 @@ from dpviz.figures.wavecluster import (
     synthetic,
     threshold,
 )
+from dpviz.figures.wavecluster.cards import cards as cards
 from dpviz.figures.wavecluster.picture import Pair
 from dpviz.figures.wavecluster.picture import WaveClusterPicture as WaveClusterPicture
 from dpviz.figures.wavecluster.picture import picture_of as picture_of
@@ -28,7 +30,15 @@ from dpviz.figures.wavecluster.stage import StagePair
 from dpviz.wavecluster.pipeline import Run
 
 View = Literal[
-    "clusters", "significant", "threshold", "average", "details", "counts", "synthetic", "overview"
+    "clusters",
+    "significant",
+    "threshold",
+    "average",
+    "details",
+    "added",
+    "counts",
+    "synthetic",
+    "overview",
 ]
 
 VIEWS: dict[View, str] = {
@@ -37,16 +47,26 @@ VIEWS: dict[View, str] = {
     "threshold": "Threshold",
     "average": "Average subband",
     "details": "All subbands",
+    "added": "Noise",
     "counts": "Count grid",
     "synthetic": "Synthetic points",
     "overview": "All stages",
+}
+
+#: Stages in the order of the method, and their views; the first view of a stage is its picture.
+STAGES: dict[str, tuple[View, ...]] = {
+    "counts": ("counts", "synthetic"),
+    "noise": ("added",),
+    "wavelet": ("average", "details"),
+    "cut": ("significant", "threshold"),
+    "clusters": ("clusters",),
 }
 
 #: Views that show the mosaic of the subbands.
 WITH_SUBBANDS = ("details", "overview")
 
 #: Views that show counts or coefficients.
-WITH_COUNTS = ("threshold", "average", "details", "counts", "overview")
+WITH_COUNTS = ("threshold", "average", "details", "added", "counts", "overview")
 
 #: Views that can show the true points over the private clusters.
 WITH_POINTS = ("clusters", "overview")
@@ -61,8 +81,8 @@ _STAGES = {
 
 
 def views_of(run: Run) -> dict[View, str]:
-    """Views of a run with their titles. Only a run with a synopsis has synthetic points."""
-    has = {"synthetic": run.leaves is not None}
+    """Views of a run with their titles: no noise or synthetic points if the run has none."""
+    has = {"synthetic": run.leaves is not None, "added": bool(run.ledger.spends)}
     return {view: title for view, title in VIEWS.items() if has.get(view, True)}
 
 
@@ -77,7 +97,8 @@ def panels(picture: WaveClusterPicture, view: View) -> Panels:
     if view == "threshold":
         return threshold.draw(picture)
     if view != "overview":
-        draw = {"details": details.draw, "synthetic": synthetic.draw, **_STAGES}[view]
+        others = {"details": details.draw, "added": added.draw, "synthetic": synthetic.draw}
+        draw = {**others, **_STAGES}[view]
         return _lay_out(picture, [draw(picture)], stacked=False)
     stages = [draw(picture) for draw in _STAGES.values()]
     stages.insert(1, details.draw(picture, small=True))
@@ -103,17 +124,19 @@ def frame(picture: WaveClusterPicture, view: View) -> pd.DataFrame:
         return details.frame(picture)
     true, private = picture.stages
     values: dict[str, Pair] = {"average": (true.average, private.average)}
-    if view == "counts":
+    if view in ("counts", "added"):
         values = {"count": (true.counts, private.counts)}
     elif view != "average":
         values["significant"] = (true.significant, private.significant)
         values["cluster"] = picture.labels
     shape = next(iter(values.values()))[0].shape
-    width = picture.width(0 if view == "counts" else true.level)
+    width = picture.width(0 if view in ("counts", "added") else true.level)
     table = pd.DataFrame(cell_columns(picture.columns, shape, picture.domain, width))
     for name, pair in values.items():
         for side, array in zip(("true", "private"), pair, strict=True):
             table[f"{side} {name}"] = array.ravel()
+    if view == "added":
+        table["private minus true"] = table["private count"] - table["true count"]
     return table
 
 

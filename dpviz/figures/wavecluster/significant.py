@@ -35,7 +35,7 @@ def draw(picture: WaveClusterPicture) -> StagePair:
         [
             ghost(picture, stages.average, f"W {errors(picture, side, ', ')}<br>{limits}"),
             *(
-                numbers_of(picture, stages.average, stages.level, np.array(_palette(mode))[code])
+                numbers_of(picture, stages.average, stages.level, np.array(palette(mode))[code])
                 if few
                 else ()
             ),
@@ -68,7 +68,7 @@ def significant_cells(
     true: Mask, private: Mask, mode: Mode
 ) -> tuple[NDArray[np.uint8], dict[str, Any]]:
     """Codes and colours of the cells that are significant in one of the two runs, or in both."""
-    return true.astype(np.uint8) + 2 * private, coded(_palette(mode))
+    return true.astype(np.uint8) + 2 * private, coded(palette(mode))
 
 
 def agreement(true: Mask, private: Mask) -> tuple[int, int, int]:
@@ -76,7 +76,8 @@ def agreement(true: Mask, private: Mask) -> tuple[int, int, int]:
     return int((true & private).sum()), int((private & ~true).sum()), int((true & ~private).sum())
 
 
-def _palette(mode: Mode) -> list[str]:
+def palette(mode: Mode) -> list[str]:
+    """Colours of no cell, a missed cell, an invented cell, and a cell of both runs."""
     return [BACKGROUND[mode], MISSED[mode], INVENTED[mode], BOTH[mode]]
 
 

@@ -25,6 +25,7 @@ from dpviz.family.headline import Headline
 from dpviz.family.parameter import EPSILON
 from dpviz.family.trial import Trial
 from dpviz.figures.panels import Panels
+from dpviz.figures.stages import StageCard
 from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import Ledger
 from dpviz.ui.data.map_panel import can_draw_box, map_controls, map_panel, take_box
@@ -35,10 +36,11 @@ from dpviz.ui.data.run_title import stamp_of
 from dpviz.ui.data.state import FIRST, DataState, data_controls, take_followed
 from dpviz.ui.explorer.draws import Setting, draws_panel
 from dpviz.ui.explorer.settings import (
+    ABOUT_POINTS,
     RunSettings,
     draw_controls,
-    points_switch,
     run_settings,
+    take_method,
 )
 from dpviz.ui.messages import errors_shown, plain_text, show_caption
 from dpviz.ui.page import live_part
@@ -56,8 +58,9 @@ from dpviz.ui.widgets.readouts import (
     show_ledger,
     show_reason,
 )
-from dpviz.ui.widgets.show import csv_button, lazy_expander, segments, show_panels
+from dpviz.ui.widgets.show import csv_button, lazy_expander, show_panels
 from dpviz.ui.widgets.stamp import Stamp
+from dpviz.ui.widgets.strip import Choice, strip
 
 #: Epsilon of a first visit without a link: some clusters break, and most clusters are found.
 FIRST_EPSILON = 0.02
@@ -83,14 +86,16 @@ class PrivateChoice:
 class Explorer(ABC):
     """A family's page, and the run on its screen.
 
-    At the start, the page shows the first of the ``views``. In the views of ``pointed``, the true
-    points can be drawn over the picture. Some families have ``own_controls``. If
-    ``resets_by_variant``, a change of the variant resets parameters.
+    At the start, the page shows the first of the ``views``; ``stages`` has the views of each stage.
+    In the views of ``pointed``, the true points can be drawn over the picture. The first method
+    with the parameter ``offers`` has what other methods lack. Some families have ``own_controls``.
+    If ``resets_by_variant``, a change of the variant resets parameters.
     """
 
     family: ClassVar[Family]
     views: ClassVar[Mapping[Any, str]]
-    views_title: ClassVar[str]
+    stages: ClassVar[Mapping[str, Sequence[Any]]]
+    offers: ClassVar[str]
     pointed: ClassVar[Collection[str]]
     hint: ClassVar[str]
     choice_title: ClassVar[str]
@@ -225,6 +230,10 @@ class Explorer(ABC):
         """The picture."""
 
     @abstractmethod
+    def cards(self) -> Sequence[StageCard]:
+        """Cards of the run's stages, in the order of the method."""
+
+    @abstractmethod
     def frame(self) -> pd.DataFrame:
         """Table of the numbers in the picture."""
 
@@ -265,8 +274,24 @@ class Explorer(ABC):
         """Views of this run, with their titles."""
         return self.views
 
-    def show_view_controls(self, row: DeltaGenerator) -> None:  # noqa: B027 - few have any
-        """Show further controls beside the choice of the view."""
+    @property
+    def stage(self) -> str:
+        """Stage of the view on the screen; empty if the view shows all stages."""
+        return next((name for name, views in self.stages.items() if self.view in views), "")
+
+    def open_stage(self, name: str) -> None:
+        """Show the first view of a stage."""
+        shown = self.shown_views
+        self.state.set("view", next(one for one in self.stages[name] if one in shown))
+
+    def more_choices(self) -> Sequence[Choice]:
+        """Further choices at the end of the strip."""
+        return ()
+
+    @property
+    def broken(self) -> tuple[str, str]:
+        """Stage at which the selected cluster first differs, and words; empty if none is known."""
+        return "", ""
 
     @property
     def stamp(self) -> Stamp:
@@ -332,7 +357,7 @@ class Explorer(ABC):
         board = partial(show_board, self.headline, self.promise, self.hint)
         readouts = self.readouts()
         place = board(readouts, self.first_readouts)
-        self._show_views()
+        self._show_strip()
         self._show_picture()
         for caption in filter(None, self.captions()):
             show_caption(caption)
@@ -342,15 +367,60 @@ class Explorer(ABC):
             board(late, self.first_readouts, place)
         return settled
 
-    def _show_views(self) -> None:
-        row = st.container(horizontal=True, vertical_alignment="center")
+    def _show_strip(self) -> None:
         if self.asked != self.view:
             self.state.set("view", self.view)
-        views = self.shown_views
-        segments(self.state, "view", self.views_title, views, row, label_visibility="collapsed")
+        state, cards, config = self.state, self.cards(), self.settings.config
+        own = {
+            card.name: [one for name in card.parameters if (one := self.card.parameter(name))]
+            for card in cards
+        }
+        methods = self.family.methods.values()
+        offered = next(one.card for one in methods if one.card.parameter(self.offers))
+        asks = strip(
+            cards,
+            self._choices(),
+            key=f"strip:{state.page}",
+            controls={
+                name: [f"{state.page}-{one.link}" for one in some] for name, some in own.items()
+            },
+            shown=self.stage,
+            settings={
+                name: ", ".join(one.text(getattr(config, one.name)) for one in some)
+                for name, some in own.items()
+            },
+            broken=self.broken,
+            offered=offered.title,
+            open_stage=self.open_stage,
+        )
+        if asks:
+            take_method(state, offered.name, partial(self.choose_defaults, state))
+
+    def _choices(self) -> list[Choice]:
+        """Views of the shown stage if there are several, views of no stage, and switches."""
+        state, shown = self.state, self.shown_views
+        staged = {view for views in self.stages.values() for view in views}
+        here = [one for one in self.stages.get(self.stage, ()) if one in shown]
+        views = here * (len(here) > 1) + [one for one in shown if one not in staged]
+        choices = [
+            Choice(
+                title=shown[one],
+                act=partial(state.set, "view", one),
+                pressed=one == self.view,
+            )
+            for one in views
+        ]
         if self.view in self.pointed:
-            points_switch(self.state, row)
-        self.show_view_controls(row)
+            other = "hidden" if self.with_points else "shown"
+            choices.append(
+                Choice(
+                    title="True points",
+                    act=partial(state.set, "points", other),
+                    pressed=self.with_points,
+                    help=ABOUT_POINTS,
+                )
+            )
+        return [*choices, *self.more_choices()]
 
     def _show_picture(self) -> None:
         stamp, active = self.stamp, self.settings.active

@@ -23,16 +23,20 @@ from dpviz.family.headline import Headline
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import kmeans_maps
 from dpviz.figures.kmeans import (
+    STAGES,
     VIEWS,
     KMeansPicture,
     View,
+    cards,
     frame,
     iterations,
     panels,
+    stage_of,
     views_of,
 )
 from dpviz.figures.panels import Panels
 from dpviz.figures.raster import RecordRaster
+from dpviz.figures.stages import StageCard
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.choice_price import choice_price
 from dpviz.kmeans.choose_clusters import SURE
@@ -59,8 +63,9 @@ from dpviz.ui.session.state import Control, UrlState, choice, whole
 from dpviz.ui.widgets.live_slider import live_slider
 from dpviz.ui.widgets.parameters import choice_box, chosen
 from dpviz.ui.widgets.readouts import Readout, class_readout, score_readout
-from dpviz.ui.widgets.show import segments, theme_mode
+from dpviz.ui.widgets.show import theme_mode
 from dpviz.ui.widgets.stamp import Stamp
+from dpviz.ui.widgets.strip import Choice
 
 #: Request of a run: its data with K, its parameters, its seed, and whether the left side shows the
 #: method without noise. Result of the run: truth, private run, run on the left side.
@@ -96,7 +101,8 @@ class KMeansExplorer(Explorer):
     """The page of k-means."""
 
     family = FAMILY
-    views, views_title, pointed = VIEWS, "View", ("regions", "grid", "chain")
+    views, stages, offers = VIEWS, STAGES, "start"
+    pointed = ("regions", "records", "grid", "chain")
     hint = "Try DPLloyd: what breaks?"
     choice_title, choice_sign = "How K was chosen, and the price", "K"
     first_readouts = 2
@@ -253,15 +259,35 @@ class KMeansExplorer(Explorer):
         self.picture = replace(self.picture, step=int(slider.value))
         return slider.settled
 
-    def show_view_controls(self, row: DeltaGenerator) -> None:
-        """Show the choice of the left picture."""
-        if self.card.spends and self.view == "regions":
-            titles = {name: f"Left: {title}" for name, title in LEFT.items()}
-            segments(self.state, "left", "On the left", titles, row, label_visibility="collapsed")
+    @property
+    def stage(self) -> str:
+        """Stage of the view on the screen; the map of the regions shows the stage of its step."""
+        return stage_of(self.picture) if self.view == "regions" else super().stage
+
+    def open_stage(self, name: str) -> None:
+        """Show the first view of a stage; the map of the regions is at its start or its result."""
+        if name in ("start", "centres"):
+            self.state.set("view", "regions")
+            self.state.set("i", 0 if name == "start" else None)
+        else:
+            super().open_stage(name)
+
+    def more_choices(self) -> list[Choice]:
+        """The choice of the left picture."""
+        if not (self.card.spends and self.view == "regions"):
+            return []
+        silent = self.state.get("left") == "silent"
+        act = partial(self.state.set, "left", "true" if silent else "silent")
+        about = f"On the left: {LEFT['silent']}, instead of {LEFT['true']}."
+        return [Choice(title="Left: without noise", act=act, pressed=silent, help=about)]
 
     def panels(self) -> Panels:
         """The picture."""
         return panels(self.picture, self.view)
+
+    def cards(self) -> list[StageCard]:
+        """Cards of the run's stages, in the order of the method."""
+        return cards(self.picture)
 
     def frame(self) -> pd.DataFrame:
         """Table of the numbers in the picture."""

@@ -17,12 +17,18 @@ from dpviz.family.parameter import EPSILON
 from dpviz.grid.domain import Domain
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.run_title import stamp_of
-from dpviz.ui.session.state import MAX_SEED, UrlState, following
+from dpviz.ui.session.state import MAX_SEED, UrlState
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.first_method import show_first
 from dpviz.ui.widgets.parameters import config_of, dragged, left_to_method, slider, sliders_of
 from dpviz.ui.widgets.readouts import Promise
 from dpviz.ui.widgets.stamp import Stamp
+
+#: Help on the switch that draws the true points over the private panel.
+ABOUT_POINTS = (
+    "Shows the true points in grey over the noisy side. A release does not have them, and only "
+    "people who may see the records may see these points."
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -85,18 +91,11 @@ def run_settings(
     return settings, list(places)
 
 
-def points_switch(state: UrlState, place: DeltaGenerator) -> None:
-    """Show the switch that draws the true points over the private panel."""
-    place.toggle(
-        "True points",
-        **following(
-            state.key("points:switch"),
-            state.get("points") == "shown",
-            lambda shown: state.set("points", "shown" if shown else "hidden"),
-        ),
-        help="Shows the true points in grey over the noisy side. A release does not have them, and "
-        "only people who may see the records may see these points.",
-    )
+def take_method(state: UrlState, method: str, reset: Callable[[], None]) -> None:
+    """Choose a method with its defaults, and run the page again; the data and epsilon stay."""
+    state.set("method", method)
+    reset()
+    st.rerun(scope="app")
 
 
 def draw_again(state: UrlState) -> None:

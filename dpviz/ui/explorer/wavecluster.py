@@ -22,13 +22,16 @@ from dpviz.family.parameter import EPSILON, GIVEN
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import wavecluster_maps
 from dpviz.figures.panels import Panels
+from dpviz.figures.stages import StageCard
 from dpviz.figures.wavecluster import (
+    STAGES,
     VIEWS,
     WITH_COUNTS,
     WITH_POINTS,
     WITH_SUBBANDS,
     View,
     WaveClusterPicture,
+    cards,
     frame,
     panels,
     synthetic,
@@ -95,7 +98,7 @@ class WaveClusterExplorer(Explorer):
     """The page of WaveCluster."""
 
     family = FAMILY
-    views, views_title, pointed = VIEWS, "Stage", WITH_POINTS
+    views, stages, pointed, offers = VIEWS, STAGES, WITH_POINTS, "alpha"
     hint = "Drag ε: what breaks?"
     choice_title, choice_sign = "How g and p were chosen, and the price", "p"
     first_readouts = 2
@@ -243,6 +246,10 @@ class WaveClusterExplorer(Explorer):
         """The picture."""
         return panels(self.picture, self.view)
 
+    def cards(self) -> list[StageCard]:
+        """Cards of the run's stages, in the order of the method."""
+        return cards(self.picture, self.runs.private)
+
     def frame(self) -> pd.DataFrame:
         """Table of the numbers in the picture."""
         return frame(self.picture, self.view)
@@ -266,6 +273,8 @@ class WaveClusterExplorer(Explorer):
             yield synthetic.explain(picture)
         elif self.asked == "synthetic":
             yield "This method draws no synthetic points; only Baseline does."
+        if self.asked == "added" and view != "added":
+            yield "This method adds no noise."
         if view == "threshold":
             yield f"{explain(picture)} {true_words(self.settings.active)}"
         yield self.runs.private.decision

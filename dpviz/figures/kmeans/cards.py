@@ -1,0 +1,134 @@
+"""Cards of the stages of a k-means run, in the order of the method."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.base.numbers import counted
+from dpviz.figures.kmeans.centres import places_of
+from dpviz.figures.kmeans.picture import KMeansPicture
+from dpviz.figures.stages import MOST, StageCard, Thumbnail, of_labels, of_values, with_marks
+from dpviz.kmeans.family import FAMILY
+from dpviz.kmeans.passes import nearest
+from dpviz.kmeans.run import Centers, KMeansRun
+
+Thumbnails = tuple[Thumbnail | None, Thumbnail | None]
+
+#: Share of a cluster's colour in its region.
+_PALE = 0.45
+
+
+def cards(picture: KMeansPicture) -> list[StageCard]:
+    """Return a card for each stage of both runs."""
+    run, true, made = picture.private, len(picture.truth.centers), len(picture.private.centers)
+    last = len(picture.path) - 1
+    records = counted(picture.truth.records.n, "record")
+    return [
+        StageCard(
+            name="records",
+            fact=records,
+            said=f"{records}; {'a noisy grid' if run.grid else 'nothing'} of them is released",
+            parameters=("cells",),
+            thumbnails=_records(picture),
+        ),
+        _start(picture, last),
+        _iterations(picture, last),
+        StageCard(
+            name="centres",
+            fact=counted(made, "centre"),
+            said=f"{counted(made, 'centre')}, {true:,} true",
+            parameters=("clusters", "temperature"),
+            thumbnails=_regions(picture, max(last, 0)),
+        ),
+    ]
+
+
+def stage_of(picture: KMeansPicture) -> str:
+    """Stage of the map of the regions at the shown step."""
+    last = len(picture.path) - 1
+    if last < 1 or picture.shown_step == last:
+        return "centres"
+    return "iterations" if picture.shown_step else "start"
+
+
+def _start(picture: KMeansPicture, last: int) -> StageCard:
+    own = ("clusters", "start")
+    if last < 1:
+        return _one_shot("start", own)
+    how = FAMILY.parameter("start").word(picture.private.config.start)
+    return StageCard(
+        name="start",
+        fact=how,
+        said=f"{counted(len(picture.path[0]), 'centre')} from {how}",
+        parameters=own,
+        thumbnails=_regions(picture, 0),
+    )
+
+
+def _iterations(picture: KMeansPicture, last: int) -> StageCard:
+    own = ("iterations", "epsilon", "schedule")
+    if last < 1:
+        return _one_shot("iterations", own)
+    number = len(picture.private.iterations)
+    shown = picture.shown_step if 0 < picture.shown_step < last else None
+    fact = f"{shown} of {number}" if shown else counted(number, "iteration")
+    return StageCard(
+        name="iterations",
+        fact=fact,
+        said=f"iteration {fact}" if shown else fact,
+        parameters=own,
+        thumbnails=_regions(picture, shown or 1),
+    )
+
+
+def _one_shot(name: str, parameters: tuple[str, ...]) -> StageCard:
+    return StageCard(
+        name=name,
+        fact="none: one shot",
+        said="this run has none, because it makes its centres in one shot",
+        parameters=parameters,
+        missing=True,
+        offer=True,
+    )
+
+
+def _records(picture: KMeansPicture) -> Thumbnails:
+    counts, grid = picture.raster.counts, picture.private.grid
+
+    def draw(cells: NDArray[np.number]) -> Thumbnail:
+        filled = cells[cells > 0]
+        return of_values(cells, float(np.quantile(filled, 0.97)) if filled.size else 1.0, mode)
+
+    mode = picture.mode
+    step = counts.shape[0] // MOST
+    true = draw(counts.reshape(MOST, step, MOST, step).sum(axis=(1, 3)))
+    if grid is None or grid.ndim != 2:
+        return true, None
+    return true, draw(np.transpose(grid.weights.reshape(grid.shape), picture.raster.axes))
+
+
+def _regions(picture: KMeansPicture, step: int) -> Thumbnails:
+    return _map(picture, picture.left, step), _map(picture, picture.private, step)
+
+
+def _map(picture: KMeansPicture, run: KMeansRun, step: int) -> Thumbnail:
+    """Regions of the centres (only with two columns), with a mark at each centre."""
+    centers, axes, mode = picture.centers_at(run, step), list(picture.raster.axes), picture.mode
+    labels = np.zeros((MOST, MOST), np.int32)
+    if picture.truth.records.domain.ndim == 2:
+        scaled = picture.truth.space.scale(centers)[:, axes]
+        labels += 1 + nearest(_LATTICE, scaled).reshape(MOST, MOST)
+    drawn = of_labels(labels, len(centers), mode, _PALE)
+    return with_marks(drawn, _cells(picture, centers), mode)
+
+
+def _cells(picture: KMeansPicture, centers: Centers) -> NDArray[np.intp]:
+    domain = picture.shown_domain
+    places = np.stack(places_of(picture, centers), axis=-1)
+    share = (places - domain.lows) / (domain.highs - domain.lows)
+    return np.clip((MOST * share).astype(np.intp), 0, MOST - 1)
+
+
+_AXIS = (2 * np.arange(MOST) + 1) / MOST - 1
+_LATTICE = np.stack(np.meshgrid(_AXIS, _AXIS, indexing="ij"), axis=-1).reshape(-1, 2)

@@ -1,0 +1,111 @@
+"""Cards of the stages of a method: one fact, and a thumbnail of each run, for the strip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, INVENTED, Mode, blend, zero_centred
+
+#: Maximum number of cells per axis of a thumbnail.
+MOST = 32
+
+#: Number of colours above zero, and below zero.
+_STEPS = 31
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Thumbnail:
+    """A small picture: positions in its palette, shape (right, up), at most ``MOST`` a side."""
+
+    codes: NDArray[np.uint8]
+    palette: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StageCard:
+    """What the strip shows of one stage.
+
+    Parameters
+    ----------
+    name, fact, said
+        Name of the stage; its fact in few letters; the same fact in words, with the true value.
+    parameters
+        Names of the parameters that act at this stage.
+    thumbnails
+        True and private picture; None if a run has nothing to show.
+    missing
+        Whether the method has no such stage; then ``fact`` is the reason.
+    offer
+        Whether another method has what is missing here.
+    """
+
+    name: str
+    fact: str
+    said: str
+    parameters: tuple[str, ...]
+    thumbnails: tuple[Thumbnail | None, Thumbnail | None] = (None, None)
+    missing: bool = False
+    offer: bool = False
+
+
+def shrunk(cells: NDArray[Any]) -> NDArray[Any]:
+    """Combine cells into blocks, at most ``MOST`` a side; any array of two axes.
+
+    A block gets the value of its cells that is farthest from zero, so a single cell stays visible.
+    """
+    step = -(-max(cells.shape) // MOST)
+    if step == 1:
+        return cells
+    padded = np.pad(cells, [(0, -side % step) for side in cells.shape])
+    rows, columns = (side // step for side in padded.shape)
+    parts = padded.reshape(rows, step, columns, step)
+    most: NDArray[Any] = parts.max(axis=(1, 3))
+    if cells.dtype.kind not in "fi":
+        return most
+    least = parts.min(axis=(1, 3))
+    return np.where(-least > most, least, most)
+
+
+def of_values(cells: NDArray[Any], end: float, mode: Mode) -> Thumbnail:
+    """Thumbnail of numbers on a colour scale from ``-end`` to ``end``; only 0 looks like 0."""
+    share = np.clip(shrunk(cells) / end, -1, 1)
+    codes = _STEPS + np.sign(share) * np.ceil(_STEPS * np.abs(share))
+    return Thumbnail(codes=codes.astype(np.uint8), palette=_values(mode))
+
+
+def of_labels(labels: NDArray[Any], true: int, mode: Mode, pale: float = 1.0) -> Thumbnail:
+    """Thumbnail of cluster numbers, 0 for none; numbers above ``true`` are invented clusters."""
+    small, colours = shrunk(labels), len(CLUSTERS[mode])
+    codes = np.where(small > 0, 1 + (small - 1) % colours, 0)
+    codes[small > true] = colours + 1
+    return Thumbnail(codes=codes.astype(np.uint8), palette=_clusters(mode, pale))
+
+
+def with_marks(drawn: Thumbnail, places: NDArray[np.intp], mode: Mode) -> Thumbnail:
+    """Add marks in black (or white, on dark pages) at cells (n, 2) of a thumbnail."""
+    codes = drawn.codes.copy()
+    codes[tuple(places.T)] = len(drawn.palette)
+    return Thumbnail(codes=codes, palette=(*drawn.palette, INK[mode]))
+
+
+@lru_cache
+def _values(mode: Mode) -> tuple[str, ...]:
+    scale: Sequence[Any] = zero_centred(-1, 1, mode)
+    colours = []
+    for at in np.linspace(0, 1, 2 * _STEPS + 1):
+        after = next(i for i, (place, _) in enumerate(scale) if place >= at - 1e-6)
+        (low, first), (high, second) = scale[max(after - 1, 0)], scale[max(after, 1)]
+        colours.append(blend(second, first, (at - low) / (high - low)))
+    return tuple(colours)
+
+
+@lru_cache
+def _clusters(mode: Mode, pale: float) -> tuple[str, ...]:
+    ground = BACKGROUND[mode]
+    return ground, *(blend(one, ground, pale) for one in (*CLUSTERS[mode], INVENTED[mode]))

@@ -1,0 +1,116 @@
+"""The stages of a method as a strip of live thumbnails; a click opens a view of a stage."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from dpviz.figures.stages import StageCard, Thumbnail
+from dpviz.ui.widgets.assets import component
+
+_mount = component("strip")
+
+#: Picked name of all cards and choices whose method another method must replace.
+OFFER = "offer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A small button at the end of the strip; ``pressed`` is None if it is no switch."""
+
+    title: str
+    act: Callable[[], object]
+    pressed: bool | None = None
+    help: str = ""
+
+
+def strip(
+    cards: Sequence[StageCard],
+    choices: Sequence[Choice],
+    *,
+    key: str,
+    controls: Mapping[str, Sequence[str]],
+    shown: str,
+    settings: Mapping[str, str],
+    broken: tuple[str, str],
+    offered: str,
+    open_stage: Callable[[str], object],
+) -> bool:
+    """Show the strip; return whether the user asked for another method, which has what is missing.
+
+    Parameters
+    ----------
+    controls, settings
+        Keys of the controls of each stage, which are marked while the stage is shown; their
+        values in words.
+    shown
+        Name of the stage that the picture shows; empty if it shows no single stage.
+    broken
+        Stage at which a cluster first differs, and words that say so; two empty texts if unknown.
+    offered
+        Title of the method that is offered.
+    open_stage
+        Function that opens the stage of that name.
+    """
+    palettes: list[tuple[str, ...]] = []
+    listed = [
+        {
+            "pick": OFFER if one.missing else one.name,
+            "name": one.name,
+            "fact": f"{one.fact} · use {offered}" if one.missing else one.fact,
+            "label": _label(one, shown, settings[one.name], broken, offered),
+            "shown": one.name == shown,
+            "missing": one.missing,
+            "mark": "✗" * (broken[0] == one.name),
+            "controls": controls[one.name],
+            "pictures": [_sent(part, palettes) for part in one.thumbnails if not one.missing],
+        }
+        for one in cards
+    ]
+    acts = {one.name: partial(open_stage, one.name) for one in cards if not one.missing}
+    acts |= {one.title: one.act for one in choices}  # type: ignore[misc]
+    buttons = [{"title": one.title, "on": one.pressed, "help": one.help} for one in choices]
+    buttons += [
+        {"title": f"Use {offered}", "pick": OFFER, "help": one.said}
+        for one in cards
+        if one.offer and not one.missing and one.name == shown
+    ]
+    data = {"cards": listed, "choices": buttons, "palettes": palettes}
+    found = _mount(key=key, data=data, on_picked_change=partial(_act, key, acts))
+    return bool(found.picked == OFFER)
+
+
+def _act(key: str, acts: Mapping[str, Callable[[], object]]) -> None:
+    """Do what was picked; the message of the browser may contain anything."""
+    picked = st.session_state[key].get("picked")
+    if isinstance(picked, str) and picked in acts:
+        acts[picked]()
+
+
+def _label(
+    card: StageCard, shown: str, settings: str, broken: tuple[str, str], offered: str
+) -> str:
+    parts = [f"Stage {card.name}: {card.said}", settings]
+    parts += [broken[1]] * (card.name == broken[0])
+    parts += ["shown"] * (card.name == shown)
+    parts += [f"use {offered}"] * card.missing
+    return ", ".join(filter(None, parts))
+
+
+def _sent(drawn: Thumbnail | None, palettes: list[tuple[str, ...]]) -> dict[str, Any] | None:
+    """Cells in base64, row by row from the top, and the number of their palette."""
+    if drawn is None:
+        return None
+    if drawn.palette not in palettes:
+        palettes.append(drawn.palette)
+    rows = drawn.codes.T[::-1]
+    return {
+        "width": rows.shape[1],
+        "cells": b64encode(rows.tobytes()).decode(),
+        "palette": palettes.index(drawn.palette),
+    }

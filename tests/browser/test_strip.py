@@ -1,0 +1,138 @@
+"""The strip: a click or a key opens each stage, pictures are live, nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+
+from dpviz.figures import kmeans, wavecluster
+
+BAR = "[class*='st-key-strip-']"
+
+#: Colours of a canvas, as rows of "#rrggbb" from the top.
+PIXELS = """canvas => { const { width, height } = canvas;
+  const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+  return [...Array(height)].map((_, y) => [...Array(width)].map((_, x) => '#' +
+    [0, 1, 2].map(i => data[4 * (y * width + x) + i].toString(16).padStart(2, '0')).join(''))); }"""
+
+
+@pytest.fixture
+def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
+    def open_(page: str, size: tuple[int, int] = (1280, 720)):
+        def sized(shown: Page) -> None:
+            shown.set_viewport_size({"width": size[0], "height": size[1]})
+
+        watched = open_page(f"{app_url('app.py')}/{page}", before=sized)
+        watched.page.wait_for_selector(".gtitle", state="attached")
+        watched.wait_idle()
+        return faultless(watched)
+
+    return open_
+
+
+def card(page: Page, name: str):
+    return page.locator(BAR).get_by_role("button", name=f"Stage {name}")
+
+
+def wait_shown(page: Page, name: str) -> None:
+    page.locator(f"{BAR} [aria-current][aria-label^='Stage {name}']").wait_for()
+
+
+def test_the_mouse_and_the_keys_go_through_all_stages(explorer: Callable) -> None:
+    page = explorer("?method=privthr&epsilon=1").page
+    height = page.locator(BAR).bounding_box()["height"]
+    assert height <= 48
+    assert card(page, "clusters").get_attribute("aria-label").endswith(", shown")
+    for name, (view, *_) in wavecluster.STAGES.items():
+        card(page, name).click()
+        wait_shown(page, name)
+        page.wait_for_url(f"**view={view}**")
+        assert page.locator(BAR).bounding_box()["height"] == height
+    page.wait_for_function("document.title")
+    # From the last stage back to the first with the keys, and into the choices at the end.
+    for name in list(wavecluster.STAGES)[-2::-1]:
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("Enter")
+        wait_shown(page, name)
+    card(page, "wavelet").click()
+    wait_shown(page, "wavelet")
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    page.wait_for_url("**view=details**")
+    pressed = page.locator(f"{BAR} [aria-pressed=true]")
+    page.wait_for_function(f'() => document.querySelector("{BAR}") !== null')
+    assert pressed.all_inner_texts() == ["All subbands"]
+
+
+def test_kmeans_goes_from_the_records_to_the_centres(explorer: Callable) -> None:
+    page = explorer("kmeans?method=dprefine&data=incomes").page
+    assert "use DPLloyd" in card(page, "iterations").get_attribute("aria-label")
+    card(page, "iterations").click()
+    page.wait_for_url("**method=dplloyd**")
+    for name in kmeans.STAGES:
+        card(page, name).click()
+        wait_shown(page, name)
+    card(page, "start").click()
+    page.wait_for_url("**i=0**")
+    card(page, "centres").click()
+    page.wait_for_url("**view=regions**i=5**")
+    points = page.get_by_role("button", name="True points", exact=True)
+    points.click()
+    page.wait_for_url("**points=shown**")
+    page.get_by_text("true points").first.wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_thumbnail_is_the_array_that_was_sent(
+    app_url: Callable, open_page: Callable, faultless: Callable, scheme: str
+) -> None:
+    from dpviz.data.samples import load_sample
+    from dpviz.families import trial_of
+    from dpviz.figures.theme import CLUSTERS
+    from dpviz.wavecluster.parameters import Config
+
+    watched = faultless(
+        open_page(f"{app_url('app.py')}/?data=spirals&method=wavecluster&g=64", scheme)
+    )
+    page = watched.page
+    card(page, "clusters").wait_for()
+    trial = trial_of(load_sample("spirals"), Config(method="wavecluster", grid=64, density=0.1))
+    labels = trial.truth.stages.labels
+    for side in (0, 1):
+        drawn = np.array(card(page, "clusters").locator("canvas").nth(side).evaluate(PIXELS))
+        assert drawn.shape == (32, 32)
+        for cluster in range(1, labels.max() + 1):
+            expected = CLUSTERS[scheme][(cluster - 1) % 12]
+            np.testing.assert_array_equal(expected == drawn[::-1].T, labels == cluster)
+
+
+def test_controls_of_the_shown_stage_are_underlined(explorer: Callable) -> None:
+    page = explorer("?method=privthr").page
+    lit = """names => names.filter(name => getComputedStyle(document.querySelector(
+      `[class*="st-key-wavecluster-${name}-"]`)).getPropertyValue('--dpv-lit'))"""
+    names = ["epsilon", "alpha", "g", "p", "wavelet", "level"]
+    assert page.evaluate(lit, names) == []
+    card(page, "noise").click()
+    wait_shown(page, "noise")
+    page.mouse.move(5, 5)
+    page.keyboard.press("Escape")
+    assert page.evaluate(lit, names) == ["epsilon", "alpha"]
+    card(page, "cut").hover()
+    assert page.evaluate(lit, names) == ["epsilon", "alpha", "p"]
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1024, 768)])
+def test_the_strip_scrolls_sideways_on_a_narrow_page(explorer: Callable, size) -> None:
+    page = explorer("?method=privthr", size).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    assert page.locator(BAR).bounding_box()["height"] <= 48
+    shown, cards = (
+        card(page, "clusters").bounding_box(),
+        page.locator(f"{BAR} .cards").bounding_box(),
+    )
+    assert cards["x"] - 1 <= shown["x"]
+    assert shown["x"] + shown["width"] <= cards["x"] + cards["width"] + 1
