@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.numbers import readable
-from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, NOISE, Mode, blend, steps
+from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, NOISE, WRONG, Mode, blend, steps
 from dpviz.grid.domain import Domain
 
 Trace = dict[str, Any]
@@ -59,7 +59,7 @@ def lower_first(label: str) -> str:
     return label[:1].lower() + label[1:]
 
 
-def bold_numbers(numbers: Sequence[int] | NDArray[np.integer]) -> list[str]:
+def bold_numbers(numbers: Sequence[int | str] | NDArray[np.integer]) -> list[str]:
     """Texts of cluster numbers, in bold."""
     return [f"<b>{number}</b>" for number in numbers]
 
@@ -277,6 +277,9 @@ def area(x: Any, low: Any, high: Any, colour: str, opacity: float, **more: Any) 
     return scatter("lines", across, up, **look | more)
 
 
+#: A map has about this number of hatching strokes on each side.
+_HATCHED = 64
+
 #: Lines between cells are visible if there are at most this many cells per axis.
 _COUNTED = 16
 
@@ -314,13 +317,17 @@ def coded(colours: list[str]) -> dict[str, Any]:
     return {"colorscale": steps(colours), "zmin": 0, "zmax": len(colours) - 1}
 
 
-def cluster_codes(labels: NDArray[Any], shade: NDArray[Any], mode: Mode) -> NDArray[np.uint8]:
+def cluster_codes(
+    labels: NDArray[Any], shade: NDArray[Any], mode: Mode, wrong: NDArray[np.bool_] | None = None
+) -> NDArray[np.uint8]:
     """Codes of cells for :func:`cluster_colours`.
 
-    Label 0 is noise; the labels 1, 2, ... use the colours in turn. Shade 0 is the palest, 2 the
-    full colour.
+    Label 0 is noise; the labels 1, 2, ... use the colours in turn, and ``wrong`` cells have the
+    last colour. Shade 0 is the palest, 2 the full colour.
     """
     entry = np.where(labels > 0, (labels - 1) % len(CLUSTERS[mode]) + 1, 0)
+    if wrong is not None:
+        entry = np.where(wrong, len(CLUSTERS[mode]) + 1, entry)
     codes: NDArray[np.uint8] = (3 * entry + shade).astype(np.uint8)
     return codes
 
@@ -331,6 +338,8 @@ def cluster_colours(mode: Mode) -> dict[str, Any]:
     scale = [ground, blend(NOISE[mode], ground, 0.55), NOISE[mode]]
     for colour in CLUSTERS[mode]:
         scale += [blend(colour, ground, 0.22), blend(colour, ground, 0.7), colour]
+    # Pale, so that the hatching over it is visible.
+    scale += [blend(WRONG[mode], ground, share) for share in (0.1, 0.16, 0.28)]
     return coded(scale)
 
 
@@ -348,17 +357,38 @@ def overlay_note(mode: Mode) -> str:
     return f' · <span style="color:{NOISE[mode]}">■</span> {OVERLAY}'
 
 
-def outline(mask: NDArray[np.bool_], domain: Domain, width: Floats, line: dict[str, Any]) -> Trace:
-    """Borders between the cells of a mask (right, up) and other cells, as one line with gaps."""
-    padded = np.pad(mask, 1)
-    edges = []
+def outline(
+    labels: NDArray[Any], domain: Domain, width: Floats, line: dict[str, Any], hatched: int = 0
+) -> Trace:
+    """Borders between the cells of a mask, or of labels (right, up), as one line with gaps.
+
+    ``hatched`` is the number of diagonal strokes that begin on a side of each cell in the mask.
+    """
+    edges: list[NDArray[Any]] = []
     # The border between two neighbours on one axis is parallel to the other axis.
-    for across, along in ((0, [[0], [1]]), (1, [[1], [0]])):
-        ends = np.stack(np.nonzero(np.diff(padded, axis=across)))
-        gap = np.full(ends.shape, np.nan)
-        edges.append(np.stack([ends - along, ends, gap], axis=2).reshape(2, -1))
-    x, y = np.concatenate(edges, axis=1)
+    for across in (0, 1):
+        border = np.diff(np.pad(labels, 1).astype(np.int64), axis=across) != 0
+        # Cells of a straight border are one stroke, so that a dashed line has visible dashes.
+        ends = np.diff(np.pad(border.swapaxes(across, 0), ((0, 0), (1, 1))).astype(int), axis=1)
+        at, begin = np.nonzero(ends > 0)
+        strokes = np.stack([np.stack([at, at]), np.stack([begin, np.nonzero(ends < 0)[1]])])
+        # Padding moves the positions along the border by one cell.
+        strokes[1] -= 1
+        edges.append(strokes if across == 0 else strokes[::-1])
+    cell = np.stack(np.nonzero(labels))[:, None]
+    for place in range(1 - hatched, hatched):
+        shift = place / hatched
+        low, high = max(shift, 0), 1 + min(shift, 0)
+        edges.append(cell + np.array([[[low], [high]], [[low - shift], [high - shift]]]))
+    gaps = [np.concatenate([one, np.full((2, 1, one.shape[2]), np.nan)], 1) for one in edges]
+    x, y = np.concatenate(gaps, axis=2).transpose(0, 2, 1).reshape(2, -1)
     return scatter("lines", domain.lows[0] + x * width[0], domain.lows[1] + y * width[1], line=line)
+
+
+def hatching(labels: NDArray[Any], domain: Domain, width: Floats, mode: Mode) -> Trace:
+    """Red outline and hatching of clusters that noise alone made or could have made."""
+    strokes = min(max(_HATCHED // max(labels.shape), 1), 8)
+    return outline(labels, domain, width, {"color": WRONG[mode], "width": 1.5}, strokes)
 
 
 # -- cells -------------------------------------------------------------------------------

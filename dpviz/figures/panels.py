@@ -45,6 +45,9 @@ class Panels:
     share: float = 0.56
     #: Minimum width in pixels; on a narrower page the figure can be scrolled.
     least_width: int = 0
+    #: What the words of the headline count, for the page; see
+    #: :func:`dpviz.figures.wavecluster.damage.pieces`.
+    pieces: dict[str, Any] = field(default_factory=dict)
 
     def spec(self) -> dict[str, Any]:
         """Return data and layout in one dictionary."""

@@ -29,6 +29,8 @@ GROUND = "#8b96a1"
 NOISE: dict[Mode, str] = {"light": "#9aa4ae", "dark": "#66717c"}
 BOTH: dict[Mode, str] = {"light": "#0072b2", "dark": "#56b4e9"}
 INVENTED: dict[Mode, str] = {"light": "#d55e00", "dark": "#f08a3c"}
+#: Clusters that noise alone made; not a colour of :data:`CLUSTERS`.
+WRONG: dict[Mode, str] = {"light": "#c1121f", "dark": "#ff6b6b"}
 MISSED: dict[Mode, str] = {"light": "#e6c200", "dark": "#f2e05c"}
 
 #: Colours of negative values, of zero, and of positive values.

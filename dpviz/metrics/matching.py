@@ -29,14 +29,18 @@ def contingency(
     return np.rint(table).astype(np.int64).reshape(rows, columns)
 
 
-def matched_numbers(true: NDArray[np.int32], private: NDArray[np.int32]) -> NDArray[np.intp]:
+def matched_numbers(
+    true: NDArray[np.int32], private: NDArray[np.int32], new: ArrayLike = ()
+) -> NDArray[np.intp]:
     """New label for each private label: the label of its matched true cluster, 0 for noise.
 
     Clusters are matched one to one, so that the number of shared cells is as large as possible.
-    Unmatched private clusters get the next free labels. In label grids, 0 means not significant,
-    and clusters have the labels 1, 2, ... without gaps. Returns shape (private clusters + 1,).
+    Unmatched private clusters get the next free labels; the private clusters with the labels
+    ``new`` are never matched. In label grids, 0 means not significant, and clusters have the labels
+    1, 2, ... without gaps. Returns shape (private clusters + 1,).
     """
     table = contingency(true, private)[1:, 1:]
+    table[:, np.asarray(new, dtype=np.intp) - 1] = 0
     rows, columns = optimize.linear_sum_assignment(table, maximize=True)
     shared = table[rows, columns] > 0
     numbers = np.zeros(table.shape[1] + 1, dtype=np.intp)
@@ -78,7 +82,7 @@ def cells_wrong(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     not significant. The score is between 0 (both grids agree) and 1 (no cell agrees).
     """
     common = contingency(true, private)[1:, 1:]
-    right = common[linear_sum_assignment(common, maximize=True)].sum()
+    right = common[optimize.linear_sum_assignment(common, maximize=True)].sum()
     either = int(np.count_nonzero((true > 0) | (private > 0)))
     return float((either - right) / max(either, 1))
 

@@ -50,28 +50,43 @@ _SAID: dict[Fate, str] = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fates:
-    """Fates of the true clusters, and numbers of invented clusters and splinters."""
+    """Fates of the true clusters, and private clusters without a true cluster.
+
+    Parameters
+    ----------
+    of
+        Fate of each true cluster, shape (n,).
+    match
+        Label of each true cluster's match, 0 for a lost cluster, shape (n,).
+    beside
+        Whether true cluster j has at least half as many cells in the match of true cluster i as i
+        has, in row i and column j, shape (n, n); False for j = i.
+    invented, splinters
+        Labels of private clusters that are invented, and of splinters.
+    """
 
     of: NDArray[np.str_]
-    invented: int = 0
-    splinters: int = 0
+    match: NDArray[np.intp]
+    beside: NDArray[np.bool_]
+    invented: NDArray[np.intp]
+    splinters: NDArray[np.intp]
 
-    def count(self, fate: Fate) -> int:
-        """Number of true clusters with this fate."""
-        return int(np.count_nonzero(self.of == fate))
+    def having(self, fate: Fate) -> NDArray[np.intp]:
+        """Labels of the true clusters with this fate."""
+        return np.flatnonzero(self.of == fate) + 1
 
     @property
     def others(self) -> str:
         """Numbers of invented and lost clusters in words: "2 invented, 1 lost"."""
-        wrong = ((self.invented, "invented"), (self.count("lost"), "lost"))
+        wrong = ((self.invented.size, "invented"), (self.having("lost").size, "lost"))
         return ", ".join(f"{number:,} {word}" for number, word in wrong if number)
 
     @property
     def headline(self) -> Headline:
         """Headline on the fates."""
-        wrong = [(self.invented, "invented")]
-        wrong += [(self.count(fate), said) for fate, said in _SAID.items()]
-        return headline(self.count("kept"), self.of.size, wrong, self.splinters)
+        wrong = [(self.invented.tolist(), "invented", "invented")]
+        wrong += [(self.having(fate).tolist(), fate, said) for fate, said in _SAID.items()]
+        return headline(self.having("kept").size, self.of.size, wrong, self.splinters.tolist())
 
 
 def fates(true: NDArray[np.int32], other: NDArray[np.int32]) -> Fates:
@@ -82,17 +97,24 @@ def fates(true: NDArray[np.int32], other: NDArray[np.int32]) -> Fates:
     table = contingency(true, other)
     cells, sizes, shares = table.sum(axis=1)[1:], table.sum(axis=0)[1:], table[1:, 1:]
     if not shares.size:
-        return Fates(of=np.full(cells.size, "lost", dtype=_NAMES), invented=sizes.size)
+        return Fates(
+            of=np.full(cells.size, "lost", dtype=_NAMES),
+            match=np.zeros(cells.size, dtype=np.intp),
+            beside=np.zeros((cells.size, cells.size), dtype=bool),
+            invented=np.arange(1, sizes.size + 1),
+            splinters=np.zeros(0, dtype=np.intp),
+        )
     shared, left, each = shares.max(axis=1), shares.sum(axis=1), np.arange(cells.size)
     match = np.where(shares == shared[:, None], sizes, sizes.max() + 1).argmin(axis=1)
-    # Entry [i, j]: cells of true cluster i in the match of true cluster j.
-    rivals = shares[:, match]
+    # Entry [i, j]: cells of true cluster j in the match of true cluster i.
+    rivals = shares[:, match].T
     rivals[each, each] = 0
+    beside = (2 * rivals >= shared[:, None]) & (rivals > 0) & (left > 0)[:, None]
     held = 2 * shared > cells
     found = np.select(
         [
             left == 0,
-            held & (2 * rivals.max(axis=0) >= shared),
+            held & beside.any(axis=1),
             held & (2 * shared > cells + sizes[match] - shared),
             held & (sizes[match] >= cells),
             ~held & (2 * left > cells),
@@ -105,8 +127,10 @@ def fates(true: NDArray[np.int32], other: NDArray[np.int32]) -> Fates:
     splinters = minor & ~invented & ~((shares > 0) & ~held[:, None]).any(axis=0)
     return Fates(
         of=found.astype(_NAMES),
-        invented=int(invented.sum()),
-        splinters=int(splinters.sum()),
+        match=np.where(left > 0, match + 1, 0),
+        beside=beside,
+        invented=np.flatnonzero(invented) + 1,
+        splinters=np.flatnonzero(splinters) + 1,
     )
 
 

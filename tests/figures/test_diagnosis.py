@@ -126,22 +126,26 @@ def test_the_cluster_is_outlined_and_all_panels_show_its_surroundings(name, clus
         assert bounds[0] <= first < last <= bounds[1]
     lines = [one for one in shown.data if one.get("mode") == "lines"]
     assert {one["xaxis"] for one in lines} == {"x", *(f"x{n}" for n in range(2, 9))}
-    # The line is the border. The border has one piece for each side between a cell of the cluster
-    # and another cell.
+    # The line is the border: it is as long as all sides between a cell of the cluster and another
+    # cell, and each of its parts is such a side.
     border = sum(
         np.count_nonzero(np.diff(np.pad(inside, 1).astype(int), axis=axis)) for axis in (0, 1)
     )
-    x, y = np.asarray(lines[0]["x"]).reshape(-1, 3), np.asarray(lines[0]["y"]).reshape(-1, 3)
-    assert len(x) == len(y) == border
-    assert np.isnan(x[:, 2]).all()
-    steps = np.stack([(x[:, 1] - x[:, 0]) / width[0], (y[:, 1] - y[:, 0]) / width[1]], axis=1)
-    assert np.allclose(np.sort(steps, axis=1), [0, 1])
-    corners = (np.stack([x[:, 0], y[:, 0]], axis=1) - scene.domain.lows) / width
-    for (column, row), (right, _) in zip(np.rint(corners).astype(int), steps, strict=True):
-        # Of the two cells beside each piece, exactly one is inside the cluster.
-        other = (column, row - 1) if right > 0.5 else (column - 1, row)
-        cells = np.pad(inside, 1)
-        assert cells[column + 1, row + 1] != cells[other[0] + 1, other[1] + 1]
+    ends = np.stack([np.asarray(lines[-1][axis]).reshape(-1, 3) for axis in "xy"], axis=2)
+    assert np.isnan(ends[:, 2]).all()
+    corners = (ends[:, :2] - scene.domain.lows) / width
+    assert np.allclose(corners, np.rint(corners))
+    begins, stops = np.rint(corners).astype(int).swapaxes(0, 1)
+    assert np.abs(stops - begins).sum() == border
+    cells = np.pad(inside, 1)
+    for begin, length in zip(begins, stops - begins, strict=True):
+        assert (length == 0).sum() == 1
+        along = np.sign(length)
+        for step in range(length.sum()):
+            column, row = begin + step * along
+            # Of the two cells beside the border, exactly one is inside the cluster.
+            other = (column, row - 1) if along[0] else (column - 1, row)
+            assert cells[column + 1, row + 1] != cells[other[0] + 1, other[1] + 1]
 
 
 def test_another_cluster_starts_with_a_zoom_of_its_own():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -40,7 +42,9 @@ def test_equal_clusterings_have_nothing_broken(mask):
     true = labels(mask)
     found = fates(true, true)
     assert set(found.of) <= {"kept"}
-    assert (found.invented, found.splinters) == (0, 0)
+    assert (found.invented.size, found.splinters.size) == (0, 0)
+    assert found.match.tolist() == list(range(1, true.max() + 1))
+    assert not found.beside.any()
     assert found.headline.intact
 
 
@@ -52,13 +56,49 @@ def test_numbers_of_clusters_do_not_matter(one, other, random):
     order_true, order_private = list(range(1, true.max() + 1)), list(range(1, private.max() + 1))
     random.shuffle(order_true)
     random.shuffle(order_private)
-    again = fates(
-        np.array([0, *order_true], dtype=np.int32)[true],
-        np.array([0, *order_private], dtype=np.int32)[private],
-    )
+    of_true, of_private = (np.array([0, *order]) for order in (order_true, order_private))
+    again = fates(of_true.astype(np.int32)[true], of_private.astype(np.int32)[private])
     assert [again.of[number - 1] for number in order_true] == before.of.tolist()
-    assert (again.invented, again.splinters) == (before.invented, before.splinters)
-    assert again.headline == before.headline
+    for kind in ("invented", "splinters"):
+        assert set(of_private[getattr(before, kind)]) == set(getattr(again, kind))
+    # The sentence counts the same pieces, with their new labels.
+    assert again.headline.text == before.headline.text
+    for word, new in zip(before.headline.words, again.headline.words, strict=True):
+        order = of_private if word.kind in ("invented", "splinters") else of_true
+        assert {order[piece] for piece in word.pieces} == set(new.pieces)
+
+
+@quick
+@given(masks, masks)
+def test_each_count_of_the_sentence_is_the_number_of_its_pieces(one, other):
+    true, private = labels(one), labels(other)
+    found = fates(true, private)
+    for word in found.headline.words:
+        counts = [int(digits) for digits in re.findall(r"\d+", word.text)]
+        if word.kind:
+            assert counts == [len(word.pieces)] == [len(set(word.pieces))]
+        most = private.max() if word.kind in ("invented", "splinters") else true.max()
+        assert all(1 <= piece <= most for piece in word.pieces)
+    of_true = [
+        piece
+        for word in found.headline.words
+        for piece in word.pieces
+        if word.kind not in ("invented", "splinters")
+    ]
+    kept = np.flatnonzero(found.of == "kept") + 1
+    if any(word.kind for word in found.headline.words):
+        assert sorted([*of_true, *kept]) == list(range(1, true.max() + 1))
+
+
+@quick
+@given(masks, masks)
+def test_matches_and_neighbours_are_those_of_each_cluster(one, other):
+    true, private = labels(one), labels(other)
+    found = fates(true, private)
+    for cluster in range(1, true.max() + 1):
+        each = outcome(true, private, cluster)
+        assert found.match[cluster - 1] == each.match
+        assert (np.flatnonzero(found.beside[cluster - 1]) + 1).tolist() == list(each.joined)
 
 
 @quick
@@ -69,8 +109,8 @@ def test_nothing_broken_means_equally_many_clusters(one, other):
     if found.headline.intact:
         assert true.max() == private.max()
     # Every private cluster that is not invented and not a splinter belongs to a true cluster.
-    left = private.max() - found.invented - found.splinters
-    assert left >= found.count("kept")
+    left = private.max() - found.invented.size - found.splinters.size
+    assert left >= found.having("kept").size
     assert not (left and not np.any(found.of != "lost"))
 
 

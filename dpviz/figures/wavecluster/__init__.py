@@ -5,6 +5,7 @@ The first axis of the data is horizontal, the second is vertical.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import pandas as pd
@@ -17,6 +18,7 @@ from dpviz.figures.wavecluster import (
     average,
     clusters,
     counts,
+    damage,
     details,
     significant,
     synthetic,
@@ -71,6 +73,9 @@ WITH_COUNTS = ("threshold", "average", "details", "added", "counts", "overview")
 #: Views that can show the true points over the private clusters.
 WITH_POINTS = ("clusters", "overview")
 
+#: Views whose maps can show the pieces that the headline counts.
+WITH_PIECES = ("clusters", "significant", "average", "counts", "synthetic")
+
 #: Stages in the units of the data, in their order.
 _STAGES = {
     "counts": counts.draw,
@@ -99,7 +104,8 @@ def panels(picture: WaveClusterPicture, view: View) -> Panels:
     if view != "overview":
         others = {"details": details.draw, "added": added.draw, "synthetic": synthetic.draw}
         draw = {**others, **_STAGES}[view]
-        return _lay_out(picture, [draw(picture)], stacked=False)
+        drawn = _lay_out(picture, [draw(picture)], stacked=False)
+        return replace(drawn, pieces=damage.pieces(picture)) if view in WITH_PIECES else drawn
     stages = [draw(picture) for draw in _STAGES.values()]
     stages.insert(1, details.draw(picture, small=True))
     return _lay_out(picture, stages, stacked=True)

@@ -17,6 +17,7 @@ from dpviz.figures.marks import (
     scatter,
     true_points,
 )
+from dpviz.figures.wavecluster import damage
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.figures.wavecluster.stage import VALUE_KEYS, StagePair, cells, ghost
 from dpviz.wavecluster.pipeline import Stages
@@ -27,35 +28,53 @@ from dpviz.wavecluster.pipeline import Stages
 #: space for a number.
 _MOST_NUMBERS, _FEW_NUMBERS, _OF_MORE, _LARGE_CELLS = 60, 20, 30, 16
 
+#: A number with a sign needs about half of a panel divided by this number on each side.
+_CELLS_OF_SIGN = 20
+
 
 def draw(picture: WaveClusterPicture) -> StagePair:
-    """Plot the clusters with their numbers."""
-    first, second = (
-        [
-            *painted,
-            ghost(
-                picture,
-                labels,
-                f"true cluster %{{{of_true}:d}}, {picture.side} %{{{of_private}:d}} (0 = noise)",
-            ),
-            _numbers(picture, stages, numbers),
-        ]
-        for painted, labels, stages, numbers, (of_true, of_private) in zip(
-            ([_points(picture)], _private_cells(picture)),
-            picture.labels,
-            picture.stages,
-            picture.numbers,
-            VALUE_KEYS,
-            strict=True,
-        )
-    )
+    """Plot the clusters with their numbers, and what the noise did to them."""
     true, private = (stages.n_clusters for stages in picture.stages)
+    hovers = [
+        ghost(
+            picture,
+            labels,
+            f"true cluster %{{{of_true}:d}}, {picture.side} %{{{of_private}:d}} (0 = noise)",
+        )
+        for labels, (of_true, of_private) in zip(picture.labels, VALUE_KEYS, strict=True)
+    ]
+    middle, found = _middle_cells(picture.true), picture.fates
+    first = _numbers(picture, middle, picture.true.cluster_sizes, [*map(str, range(1, true + 1))])
+    cell, size, text = (
+        _middle_cells(picture.private),
+        picture.private.cluster_sizes,
+        damage.signs(picture),
+    )
+    numbers = picture.numbers[1]
+    others = set(range(1, true + 1)) - set(numbers.tolist())
+    # The numbers of true clusters that became one are at their true positions.
+    for label, group in damage.joined(picture).items():
+        if numbers[label] - 1 in group:
+            cell[label - 1] = middle[numbers[label] - 1]
+        others |= set((group + 1).tolist()) - {int(numbers[label])}
+    absent = np.array(sorted(others), dtype=int)[: max(_MOST_NUMBERS - private, 0)]
+    second = _numbers(
+        picture,
+        np.concatenate([cell, middle[absent - 1]]),
+        np.concatenate([size, picture.true.cluster_sizes[absent - 1]]),
+        [*text, *(f"<s>{one}</s>" if found.of[one - 1] == "lost" else str(one) for one in absent)],
+    )
+    places = np.column_stack(middles(middle.T, picture.domain, picture.width(picture.true.level)))
     return StagePair(
         title="Clusters",
-        traces=(first, second),
+        traces=(
+            [_points(picture), hovers[0], first],
+            [*_private_cells(picture), hovers[1], *damage.traces(picture, places), second],
+        ),
         notes=(counted(true, "cluster"), counted(private, "cluster")),
         overlay=overlay_note(picture.mode) if picture.with_points else "",
-        alt=f"Clusters: {true} true, on the points; {private} {picture.side}, as cells",
+        alt=f"Clusters: {true} true, on the points; {private} {picture.side}, as cells. "
+        f"{found.headline.text}",
     )
 
 
@@ -82,7 +101,8 @@ def _private_cells(picture: WaveClusterPicture) -> list[Trace]:
     width, inside = picture.width(private.level), labels > 0
     middle = np.median(private.average[inside]) if inside.any() else 0
     shade = inside.astype(np.uint8) + (inside & (private.average > middle))
-    codes = cluster_codes(labels, shade, picture.mode)
+    wrong = np.isin(private.labels, picture.fates.invented)
+    codes = cluster_codes(labels, shade, picture.mode, wrong)
     drawn = [cells(picture, codes, width, **cluster_colours(picture.mode))]
     if picture.with_points:
         wide = picture.width(0) / _per_cell(picture)
@@ -90,13 +110,8 @@ def _private_cells(picture: WaveClusterPicture) -> list[Trace]:
     return drawn
 
 
-def _numbers(picture: WaveClusterPicture, stages: Stages, numbers: NDArray[np.intp]) -> Trace:
-    """Number of each cluster near its middle, in addition to its colour.
-
-    For a cluster of one or two small cells, the number is outside, so that it does not hide the
-    cells.
-    """
-    shown = stages.n_clusters if stages.n_clusters <= _MOST_NUMBERS else _OF_MORE
+def _middle_cells(stages: Stages) -> NDArray[np.intp]:
+    """Cell of each cluster near its middle, shape (clusters, 2)."""
     x, y = np.nonzero(stages.labels)
     cluster = stages.labels[x, y]
     sizes = np.maximum(stages.cluster_sizes, 1)
@@ -105,23 +120,38 @@ def _numbers(picture: WaveClusterPicture, stages: Stages, numbers: NDArray[np.in
     # cluster.
     gap = np.hypot(x - centre[0][cluster - 1], y - centre[1][cluster - 1])
     order = np.lexsort((gap, cluster))
-    first = order[np.searchsorted(cluster[order], np.arange(1, shown + 1))]
-    cell = np.column_stack([x[first], y[first]])
-    width, shape = picture.width(stages.level), stages.labels.shape
-    aside = (stages.cluster_sizes[:shown] <= 2) & (min(shape) > _LARGE_CELLS)
+    first = order[np.searchsorted(cluster[order], np.arange(1, stages.n_clusters + 1))]
+    return np.column_stack([x[first], y[first]])
+
+
+def _numbers(
+    picture: WaveClusterPicture, cell: NDArray[np.intp], sizes: NDArray[np.int64], texts: list[str]
+) -> Trace:
+    """Numbers of clusters at their cells, in addition to the colours; large clusters are first.
+
+    For a cluster of one or two small cells, the number is outside, so that it does not hide the
+    cells.
+    """
+    shown = len(texts) if len(texts) <= _MOST_NUMBERS else _OF_MORE
+    cell, sizes = cell[:shown], sizes[:shown]
+    shape, width = picture.true.labels.shape, picture.width(picture.true.level)
+    aside = (sizes <= 2) & (min(shape) > _LARGE_CELLS)
     at_edge = cell * 10 // np.array(shape)  # tenths of the panel
     above = at_edge[:, 1] < 9
     vertical = np.where(aside, np.where(above, "top", "bottom"), "middle")
     sideways = np.select([at_edge[:, 0] == 0, at_edge[:, 0] == 9], ["right", "left"], "center")
+    # A number with a sign is too wide for the outermost cells.
+    long = np.array([len(text) > 2 for text in texts[:shown]], dtype=bool)
+    long &= (cell[:, 0] * _CELLS_OF_SIGN // shape[0]) % (_CELLS_OF_SIGN - 1) == 0
     across, up = middles((cell[:, 0], cell[:, 1]), picture.domain, width)
     return scatter(
         "text",
         across,
         up + aside * np.where(above, 1, -1) * width[1] / 2,
-        text=bold_numbers(numbers[1 : shown + 1]),
+        text=bold_numbers(texts[:shown]),
         textposition=[
             f"{one} {other if beside else 'center'}"
-            for one, other, beside in zip(vertical, sideways, aside, strict=True)
+            for one, other, beside in zip(vertical, sideways, aside | long, strict=True)
         ],
         textfont=number_font(picture.mode, 13 if shown <= _FEW_NUMBERS else 10),
     )

@@ -18,6 +18,7 @@ from dpviz.figures.theme import Mode
 from dpviz.grid.counts import cell_width
 from dpviz.grid.domain import Domain
 from dpviz.metrics.matching import matched_numbers
+from dpviz.wavecluster.fates import Fates, fates
 from dpviz.wavecluster.pipeline import Run, Stages
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth
@@ -83,10 +84,16 @@ class WaveClusterPicture:
 
         A private cluster gets the number of the true cluster with which it shares most cells; no
         two private clusters get the same number. So numbers and colours rarely change between
-        draws.
+        draws. Invented clusters and splinters get further numbers.
         """
         true, private = self.stages
-        return np.arange(true.n_clusters + 1), matched_numbers(true.labels, private.labels)
+        new = np.concatenate([self.fates.invented, self.fates.splinters])
+        return np.arange(true.n_clusters + 1), matched_numbers(true.labels, private.labels, new)
+
+    @cached_property
+    def fates(self) -> Fates:
+        """What happened to the true clusters, and which private clusters have no true cluster."""
+        return fates(self.true.labels, self.private.labels)
 
     @property
     def labels(self) -> Pair:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
-from dpviz.figures.diagnosis import diagnosis_panels, fates_frame, frame
+from dpviz.base.numbers import counted
+from dpviz.figures.diagnosis import FATE_TITLES, diagnosis_panels, fates_frame, frame
 from dpviz.figures.wavecluster import WaveClusterPicture
+from dpviz.figures.wavecluster.damage import marks_of
 from dpviz.ui.explorer.settings import RunSettings
 from dpviz.ui.messages import show_caption
 from dpviz.ui.session.cache import truth_of
 from dpviz.ui.session.state import following
+from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.show import csv_button, lazy_expander, show_panels
 from dpviz.wavecluster.diagnosis import (
     DRAWS,
@@ -28,6 +35,72 @@ from dpviz.wavecluster.truth import Truth
 _CLUSTER = "wavecluster:diagnosis cluster"
 _LAST = "wavecluster:diagnosis last"
 _DRAWS = "wavecluster:diagnosis draws"
+
+
+def note_on(
+    picked: Mapping[str, int],
+    settings: RunSettings,
+    truth: Truth,
+    private: Stages,
+    picture: WaveClusterPicture,
+) -> dict[str, Any] | None:
+    """Note beside a picked cluster, for the picture; None if this run does not have the cluster.
+
+    ``picked`` has the panel (1 = true, 2 = private) and the cluster's number there, and the panel
+    ``on`` which the user clicked. While a slider moves, the note says only the fate.
+    """
+    found, number = picture.fates, picked["number"]
+    cluster, other = number, 3 - picked["on"]
+    if picked["panel"] == 2:
+        (labels,) = np.nonzero(picture.numbers[1] == number)
+        if not labels.size:
+            return None
+        inside, label = private.labels == labels[0], int(labels[0])
+        new = {"invented": found.invented, "split off": found.splinters}
+        for word, among in new.items():
+            if label in among:
+                return {
+                    "title": f"Cluster {number}: {word}",
+                    "text": _on_new(inside, truth.stages),
+                    "marks": [[2, 1, number]],
+                    "below": "",
+                    "corner": [other, *_far_from(inside)],
+                }
+        cluster = int(np.bincount(truth.stages.labels[inside], minlength=2)[1:].argmax()) + 1
+    if cluster > found.of.size:
+        return None
+    st.session_state[_LAST] = (truth, cluster)
+    text = ""
+    if settings.settled:
+        finer = _finer(settings, truth)
+        made = diagnostics_of(truth, private, settings.config, settings.seed, finer)
+        text = in_words(made.diagnose(cluster))
+    match = int(picture.numbers[1][found.match[cluster - 1]])
+    return {
+        "title": f"Cluster {cluster}: {FATE_TITLES[found.of[cluster - 1]]}",
+        "text": text,
+        "marks": marks_of(cluster, match),
+        "corner": [other, *_far_from(truth.stages.labels == cluster)],
+        "below": "" if embedded() else "wavecluster-diagnosis",
+    }
+
+
+def _far_from(inside: NDArray[np.bool_]) -> list[int]:
+    """Whether the corner of a map far from some cells is at its right, and at its bottom."""
+    across, up = (
+        2 * at.mean() < side for at, side in zip(np.nonzero(inside), inside.shape, strict=True)
+    )
+    return [int(across), int(not up)]
+
+
+def _on_new(inside: NDArray[np.bool_], true: Stages) -> str:
+    cells, kept = int(inside.sum()), int((inside & true.significant).sum())
+    whole = counted(cells, "cell")
+    if not kept:
+        return f"Without noise, none of its {whole} is significant: noise alone made this cluster."
+    parts = [str(one) for one in np.unique(true.labels[inside]) if one]
+    named = f"cluster{'s' * (len(parts) > 1)} {' and '.join(parts)}"
+    return f"Of its {whole}, {kept} are significant without noise, in true {named}."
 
 
 def diagnosis_panel(

@@ -265,6 +265,10 @@ class Explorer(ABC):
 
     # -- methods that few families override
 
+    def note(self, picked: Mapping[str, int]) -> Mapping[str, Any] | None:
+        """Note on the cluster that the user picked in the picture; None if there is none."""
+        return None
+
     def play(self, places: Sequence[DeltaGenerator]) -> bool:
         """Show a player beside the sliders; return False while the user drags it."""
         return True
@@ -354,11 +358,14 @@ class Explorer(ABC):
         ``places`` are the columns beside the sliders that are still empty.
         """
         settled = self.play(places) and self.settings.settled
-        board = partial(show_board, self.headline, self.promise, self.hint)
+        # In a view without pieces, the words of the headline have nothing to show.
+        panels = self.panels()
+        headline = self.headline if panels.pieces else replace(self.headline, words=())
+        board = partial(show_board, headline, self.promise, self.hint)
         readouts = self.readouts()
         place = board(readouts, self.first_readouts)
         self._show_strip()
-        self._show_picture()
+        self._show_picture(panels)
         for caption in filter(None, self.captions()):
             show_caption(caption)
         if not embedded():
@@ -422,16 +429,20 @@ class Explorer(ABC):
             )
         return [*choices, *self.more_choices()]
 
-    def _show_picture(self) -> None:
+    def _show_picture(self, panels: Panels) -> None:
         stamp, active = self.stamp, self.settings.active
+        key = f"{self.name}:picked"
+        picked = st.session_state.get(key)
         box = show_panels(
-            self.panels(),
+            panels,
             stamp,
             key=self.figure_key,
             base_name=f"{stamp.name} {self.card.name} {self.view}",
             about=self.view,
             boxable=self.boxable and can_draw_box(active),
             fills=True,
+            note=self.note(picked) if picked and panels.pieces else None,
+            pick=partial(st.session_state.__setitem__, key) if panels.pieces else None,
         )
         take_box(self.state, active, box)
 

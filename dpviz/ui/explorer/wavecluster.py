@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -32,6 +33,7 @@ from dpviz.figures.wavecluster import (
     View,
     WaveClusterPicture,
     cards,
+    damage,
     frame,
     panels,
     synthetic,
@@ -44,7 +46,7 @@ from dpviz.privacy.noise_source import SeededNoise
 from dpviz.ui.data.map_panel import cell_words
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.run_title import side_title, true_words
-from dpviz.ui.explorer.diagnosis import diagnosis_panel
+from dpviz.ui.explorer.diagnosis import diagnosis_panel, note_on
 from dpviz.ui.explorer.draws import Setting
 from dpviz.ui.explorer.explorer import Explorer, PrivateChoice
 from dpviz.ui.explorer.settings import RunSettings
@@ -58,7 +60,7 @@ from dpviz.ui.widgets.readouts import Readout, class_readout, score_readout
 from dpviz.ui.widgets.show import theme_mode
 from dpviz.wavecluster.coarse import FINE, joined
 from dpviz.wavecluster.family import FAMILY
-from dpviz.wavecluster.fates import Fates, fates
+from dpviz.wavecluster.fates import Fates
 from dpviz.wavecluster.pipeline import Run
 from dpviz.wavecluster.scores import CELLS_WRONG, HELD_OUT, RANK, RANK_ERROR, SCORES, relative_error
 from dpviz.wavecluster.surprises import surprises
@@ -68,10 +70,6 @@ from dpviz.wavecluster.truth import Evaluation, Truth, run
 from dpviz.wavecluster.wavelet import sensitivity
 
 _KEY = "Squares that touch, also at a corner, make one cluster; strong colour means more records."
-_NUMBERS = (
-    " A number that is missing on the noisy side is a lost or merged cluster; numbers above {:,} "
-    "are invented clusters, or pieces of clusters."
-)
 
 #: Largest number of seconds that OCM and 2CE may take while a slider is dragged.
 _LIVE = 0.012
@@ -185,10 +183,10 @@ class WaveClusterExplorer(Explorer):
         """A theorem's bounds of k'."""
         return k_bounds(self.runs.truth, self.closer.config)
 
-    @cached_property
+    @property
     def fates(self) -> Fates:
         """What became of each true cluster."""
-        return fates(self.runs.truth.stages.labels, self.runs.private.stages.labels)
+        return self.picture.fates
 
     @cached_property
     def joined(self) -> tuple[int, int] | None:
@@ -254,6 +252,10 @@ class WaveClusterExplorer(Explorer):
         """Table of the numbers in the picture."""
         return frame(self.picture, self.view)
 
+    def note(self, picked: Mapping[str, int]) -> Mapping[str, Any] | None:
+        """Say beside the picked cluster what broke it."""
+        return note_on(picked, self.closer, self.runs.truth, self.runs.private.stages, self.picture)
+
     @property
     def boxable(self) -> bool:
         """Whether the picture shows the domain, so that a box on it is a part of the domain."""
@@ -265,8 +267,9 @@ class WaveClusterExplorer(Explorer):
         source = self.runs.grid.source
         yield cell_words(picture.ground, picture.columns, picture.domain, source.shape)
         if view == "clusters" and not embedded():
-            numbers = _NUMBERS.format(self.runs.truth.stages.n_clusters)
-            yield _KEY + numbers * self.card.spends
+            marks = damage.legend(picture)
+            yield f"On the noisy side: {marks}. Click on a cluster: what broke it?" if marks else ""
+            yield _KEY
         if view in WITH_SUBBANDS:
             yield subbands_meaning(picture.columns)
         if view == "synthetic":
@@ -399,7 +402,7 @@ class WaveClusterExplorer(Explorer):
         shown = [
             Readout(
                 "Found",
-                f"{self.fates.count('kept'):,} / {true.n_clusters:,}",
+                f"{self.fates.having('kept').size:,} / {true.n_clusters:,}",
                 self.fates.others,
                 "True clusters that the private result also has, with more than half of their "
                 "cells in common. Beside them: clusters that noise invented, and lost ones.",

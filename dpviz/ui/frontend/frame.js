@@ -10,8 +10,9 @@ function fetchAhead(address) {
 
 // Streamlit replaces the nodes of changed HTML, so that the keyboard focus is lost. The part with
 // the same name gets the focus again, before the browser paints.
-const partsOf = (html) => [...html.querySelectorAll("[tabindex], a[href], summary, .dpv-more")];
-const nameOf = (part) => (part.firstElementChild ?? part).textContent;
+const partsOf = (html) =>
+  [...html.querySelectorAll("[tabindex], a[href], summary, .dpv-more, .dpv-word")];
+const nameOf = (part) => part.dataset.of ?? (part.firstElementChild ?? part).textContent;
 const rewritten = new MutationObserver(focusAgain);
 let held = null;
 
@@ -182,6 +183,8 @@ function mark() {
   const more = document.querySelector(".dpv-more");
   const shown = document.documentElement.hasAttribute("data-dpv-more");
   more?.setAttribute("aria-expanded", shown);
+  for (const word of document.querySelectorAll(".dpv-word"))
+    word.setAttribute("aria-pressed", word.dataset.of === document.documentElement.dataset.dpvLit);
   for (const [name, find] of Object.entries(MARKS))
     document.documentElement.toggleAttribute(`data-dpv-${name}`, Boolean(find()));
 }
@@ -189,7 +192,9 @@ function mark() {
 function keepMarks() {
   if (window.dpvizKeepsMarks) return;
   window.dpvizKeepsMarks = true;
-  new MutationObserver(mark).observe(document.body, { childList: true, subtree: true });
+  const marks = new MutationObserver(mark);
+  marks.observe(document.body, { childList: true, subtree: true });
+  marks.observe(document.documentElement, { attributeFilter: ["data-dpv-lit"] });
   mark();
 }
 

@@ -269,6 +269,19 @@ function printed(svg, name, { width, height }) {
   sheet.contentWindow.print();
 }
 
+// ---- pieces that the headline counts, and a note on one cluster, above the figure
+
+const HEARD = ["pointerover", "pointerout", "focusin", "focusout", "click", "keydown"];
+const NOTE = `<button type="button" class="close" aria-label="Close the note">✕</button>
+  <b></b><p></p><button type="button" class="below">All stages, below</button>`;
+
+function add(parent, tag, looks) {
+  const svg = tag === "svg" && "http://www.w3.org/2000/svg";
+  const made = document.createElementNS(svg || "http://www.w3.org/1999/xhtml", tag);
+  for (const [name, value] of Object.entries(looks)) made.setAttribute(name, value);
+  return parent.appendChild(made);
+}
+
 // ---- one figure
 
 class LiveFigure {
@@ -287,6 +300,11 @@ class LiveFigure {
     this.image.setAttribute("aria-label", "Picture, not drawn yet");
     this.image.tabIndex = -1; // target of a skip link
     this.frame.append(this.plot, this.image, this.problem);
+    this.lights = add(this.frame, "svg", { class: "lights" });
+    this.note = add(this.frame, "aside", { class: "note", role: "dialog", tabindex: -1, hidden: "" });
+    this.note.innerHTML = NOTE;
+    this.note.firstElementChild.addEventListener("click", () => this.pick(null));
+    this.note.lastElementChild.addEventListener("click", () => this.openBelow());
     root.appendChild(this.frame);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.frame);
@@ -295,6 +313,10 @@ class LiveFigure {
       if (asked) this.save(window.Plotly, detail.format).catch((error) => this.fail(error));
     };
     window.addEventListener("dpviz-save", this.saves);
+    this.hears = (event) => this.pieces?.of && this.hear(event);
+    for (const type of HEARD) document.addEventListener(type, this.hears);
+    this.plot.addEventListener("pointermove", (event) => this.link(this.hit(event)));
+    this.plot.addEventListener("pointerleave", () => this.link(null));
   }
 
   update({ data, setTriggerValue }) {
@@ -374,7 +396,7 @@ class LiveFigure {
     if (this.ready && this.revision !== layout.uirevision && layout.meta?.across) {
       // Start anew for other data or another domain, since a map that Plotly shrank keeps its shape.
       Plotly.purge(this.plot);
-      this.ready = this.listening = this.boxing = false;
+      this.ready = this.listening = this.boxing = this.picking = false;
     }
     this.revision = layout.uirevision;
     this.config ??= this.makeConfig(Plotly, head.boxable);
@@ -382,8 +404,14 @@ class LiveFigure {
     for (const svg of this.plot.querySelectorAll(".main-svg")) {
       svg.setAttribute("aria-hidden", "true");
     }
-    if (!this.ready) this.plot.on("plotly_afterplot", () => this.hideBlur());
-    this.hideBlur();
+    this.pieces = head.figure.pieces;
+    if (!this.ready) this.plot.on("plotly_afterplot", () => this.drawnAgain());
+    this.drawnAgain();
+    this.showNote();
+    if (head.pickable && !this.picking) {
+      this.picking = true;
+      this.plot.on("plotly_click", ({ event }) => this.pick(this.hit(event)));
+    }
     if (head.clickable && !this.listening) {
       this.listening = true;
       this.plot.on("plotly_click", ({ points }) => this.clicked(points[0]));
@@ -434,6 +462,139 @@ class LiveFigure {
     }
     const scale = format === "png" ? 2 : 1;
     return Plotly.downloadImage(this.plot, { format, filename, scale, ...size });
+  }
+
+  drawnAgain() {
+    this.hideBlur();
+    this.light();
+  }
+
+  // Axes of a map.
+  axes(panel) {
+    return ["xaxis", "yaxis"].map((name) => this.plot._fullLayout[panel === 1 ? name : name + panel]);
+  }
+
+  // The cluster at the pointer: its map and number; on an empty place, the true cluster there.
+  hit({ clientX, clientY }) {
+    if (!this.pieces?.grids) return null;
+    const { left, top } = this.plot.getBoundingClientRect();
+    for (const panel of [1, 2]) {
+      const at = this.axes(panel).map(({ _offset, _length, p2d }, axis) => {
+        const pixel = (axis ? clientY - top : clientX - left) - _offset;
+        return pixel >= 0 && pixel <= _length ? p2d(pixel) : NaN;
+      });
+      const found = this.pieces.grids.map(({ z, ends }) => {
+        const [i, j] = at.map((value, axis) => Math.floor((value - ends[axis][0]) / ends[axis][1]));
+        return z[j]?.[i] ?? 0;
+      });
+      if (panel === 2 && found[1]) return { panel, number: found[1], on: panel };
+      if (found[0]) return { panel: 1, number: found[0], on: panel };
+    }
+    return null;
+  }
+
+  // Outline the cluster at the pointer, and its partner on the other map.
+  link(at) {
+    let marks = [];
+    if (at?.panel === 1) {
+      const partner = this.pieces.match[at.number - 1];
+      marks = [[1, 0, at.number], partner ? [2, 1, partner] : [2, 0, at.number]];
+    } else if (at) {
+      marks = [[2, 1, at.number]];
+      this.pieces.match.forEach((one, i) => one === at.number && marks.push([1, 0, i + 1]));
+    }
+    if (String(marks) === String(this.linked ?? "")) return;
+    this.linked = marks;
+    this.light();
+  }
+
+  // A word of the headline lights up its pieces while the pointer or the focus is on it, and after a
+  // click until Escape or a second click.
+  hear({ type, target, key }) {
+    const root = document.documentElement.dataset;
+    const kind = target.closest?.(".dpv-word")?.dataset.of;
+    if (type === "keydown" && key === "Escape") {
+      root.dpvLit = this.passing = "";
+      this.pick(null);
+    } else if (type === "keydown" && key === "Enter" && target.dataset?.at) {
+      const [panel, , number] = target.dataset.at.split(",").map(Number);
+      this.pick({ panel, number, on: panel });
+    } else if (!kind || type === "keydown") return;
+    else if (type === "click") {
+      root.dpvLit = root.dpvLit === kind ? "" : kind;
+      this.passing = "";
+    } else this.passing = /over|in$/.test(type) ? kind : "";
+    this.light();
+  }
+
+  // Cells of one cluster on a map, as a path in pixels.
+  cellsOf([panel, grid, number]) {
+    const { z, ends } = this.pieces.grids[grid], parts = [];
+    const [x, y] = this.axes(panel).map(({ _offset, d2p }, axis) => (cell) =>
+      (_offset + d2p(ends[axis][0] + cell * ends[axis][1])).toFixed(1));
+    z.forEach((row, j) => {
+      for (let to, from = row.indexOf(number); from >= 0; from = row.indexOf(number, to)) {
+        for (to = from; row[to] === number;) to += 1;
+        parts.push(`M${x(from)} ${y(j)}H${x(to)}V${y(j + 1)}H${x(from)}z`);
+      }
+    });
+    return parts.join("");
+  }
+
+  // Draw all pieces of the lit word, and the outlines of the clusters at the pointer and the note.
+  light() {
+    const kind = this.passing || document.documentElement.dataset.dpvLit, { activeElement } = document;
+    const lit = this.pieces?.of?.[kind] ?? [];
+    const outlined = [this.linked ?? [], this.head.note?.marks ?? []].filter(({ length }) => length);
+    const path = (marks) => `<path d="${marks.map((mark) => this.cellsOf(mark)).join("")}"/>`;
+    const maps = `<path d="${[1, 2].map((panel) => {
+      const [across, up] = this.axes(panel);
+      return `M${across._offset} ${up._offset}h${across._length}v${up._length}h${-across._length}z`;
+    }).join("")}"/>`;
+    const focused = this.lights.contains(activeElement) ? activeElement.dataset.at : "none";
+    const named = (name) => this.head.pickable ? `tabindex="0" role="button" aria-label="What broke ${name}?"` : "";
+    this.lights.style.width = `${this.plot.clientWidth}px`;
+    // The mask leaves the outer half of each outline.
+    const html = !lit.length && !outlined.length ? "" : `<clipPath id="dpv-maps">${maps}</clipPath><mask id="dpv-cells">${maps}
+      <g class="holes">${lit.map(([, marks]) => path(marks)).join("")}${outlined.map(path).join("")}</g></mask>
+      <g mask="url(#dpv-cells)">${lit.length ? `<g class="dim">${maps}</g>` : ""}
+      <g clip-path="url(#dpv-maps)">${outlined.map(path).join("")}${lit.map(([name, marks]) =>
+        `<g class="piece" data-at="${marks[0]}" ${named(name)}>${path(marks)}</g>`).join("")}</g></g>`;
+    if (html === this.shown) return; // otherwise a piece would lose the focus
+    this.lights.innerHTML = this.shown = html;
+    this.lights.querySelector(`[data-at="${focused}"]`)?.focus({ preventScroll: true });
+  }
+
+  // Ask for the note on a cluster, or close the note.
+  pick(at) {
+    if (!this.head.pickable || !(at || this.head.note)) return;
+    if (at) this.opens = true;
+    else if (this.note.contains(document.activeElement)) this.image.focus({ preventScroll: true });
+    this.note.hidden ||= !at;
+    this.send("picked", at);
+  }
+
+  // The note is on the map that was not clicked, in the corner far from the cluster.
+  showNote() {
+    const { note } = this.head;
+    this.note.hidden = !note;
+    if (!note) return;
+    this.note.setAttribute("aria-label", note.title);
+    this.note.querySelector("b").textContent = note.title;
+    this.note.querySelector("p").textContent = note.text;
+    this.note.lastElementChild.hidden = !note.below;
+    const [panel, right, low] = note.corner, [across, up] = this.axes(panel);
+    this.note.style.left = `${across._offset + right * (across._length - this.note.offsetWidth)}px`;
+    this.note.style.top = `${up._offset + low * (up._length - this.note.offsetHeight)}px`;
+    if (this.opens) this.note.focus({ preventScroll: true });
+    this.opens = false;
+  }
+
+  openBelow() {
+    const panel = document.querySelector(`.st-key-${this.head.note.below} summary`);
+    if (panel && !panel.parentElement.open) panel.click();
+    panel?.scrollIntoView();
+    panel?.focus({ preventScroll: true });
   }
 
   // Hide numbers that are too small to read; they appear again after zooming in.
@@ -487,6 +648,7 @@ class LiveFigure {
     this.closed = true;
     this.observer.disconnect();
     window.removeEventListener("dpviz-save", this.saves);
+    for (const type of HEARD) document.removeEventListener(type, this.hears);
     if (window.Plotly && this.ready) window.Plotly.purge(this.plot);
     this.frame.remove();
   }

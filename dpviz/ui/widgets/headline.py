@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.base.numbers import readable
-from dpviz.family.headline import Headline
+from dpviz.family.headline import Headline, Word
 from dpviz.figures.panels import NO_NOISE
 from dpviz.privacy.explain import explain_guess
 from dpviz.ui.widgets.readouts import Promise, Readout, cards_of, why_not_private
@@ -38,6 +38,18 @@ def show_board(
     )
 
 
+def _word(word: Word) -> str:
+    """HTML: a button that lights up the pieces which a part of the sentence counts."""
+    text = html.escape(word.text)
+    if not word.kind:
+        return text
+    them = "it" if len(word.pieces) == 1 else "them"
+    return (
+        f'<button type="button" class="dpv-word" data-of="{word.kind}" aria-pressed="false" '
+        f'aria-label="{text}: show {them}">{text}</button>'
+    )
+
+
 def _sentence(headline: Headline, promise: Promise, hint: str) -> str:
     """HTML: whether the clusters are intact, the epsilon of the run, and the hint.
 
@@ -57,12 +69,13 @@ def _sentence(headline: Headline, promise: Promise, hint: str) -> str:
     found = f'<span class="dpv-found">{dot}{html.escape(headline.detail)}</span>'
     mark = f'<i role="img" aria-label="{said}">{sign}</i>'
     whole = html.escape(f"{headline.text}: {at}. {sure}{dot}{headline.detail}".strip())
+    said = ", ".join(map(_word, headline.words)) or html.escape(headline.text)
     hint = (
         f'<span class="dpv-hint"><button type="button" class="dpv-act">{html.escape(hint)}</button>'
         '<button type="button" aria-label="Close this hint">✕</button></span>'
     )
     return (
         f'<div class="dpv-top"><p class="dpv-headline dpv-{kind}" title="{whole}">{mark} '
-        f"<b>{html.escape(headline.text)}</b><b>: {at}</b></p>"
+        f"<b>{said}</b><b>: {at}</b></p>"
         f'<p class="dpv-detail">{guess}{found}{hint}</p></div>'
     )

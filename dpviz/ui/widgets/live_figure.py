@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Literal
 
 import numpy as np
+import streamlit as st
 
 from dpviz.ui.widgets.assets import component, plotly_url
 
@@ -36,6 +37,8 @@ def live_figure(
     clickable: bool = False,
     boxable: bool = False,
     fills: Literal["", "maps", "all"] = "",
+    note: Mapping[str, Any] | None = None,
+    pick: Callable[[Any], object] | None = None,
 ) -> Any:
     """Show a figure, or redraw it in place.
 
@@ -65,6 +68,12 @@ def live_figure(
     fills
         Whether the maps, or all of the figure, end at the end of the window if this is higher. Then
         the title is below the maps.
+    note, pick
+        Note on one cluster: ``title``, ``text``, ``marks`` of the cluster, ``corner`` (panel, 1 for
+        right, 1 for bottom), and the key of an expander with more, or "", in ``below``. ``pick`` is
+        called with ``{"panel": ..., "number": ..., "on": ...}`` of a cluster that the user picks
+        ``on`` a panel, or with None when the user closes the note. If the figure has ``pieces``,
+        words of the headline light them up; see :func:`dpviz.figures.wavecluster.damage.pieces`.
 
     Returns
     -------
@@ -84,10 +93,14 @@ def live_figure(
         "clickable": clickable,
         "boxable": boxable,
         "fills": fills,
+        "note": note,
+        "pickable": pick is not None,
     }
     # With a callback, even an empty one, Streamlit reports a click only once.
     callbacks: dict[str, Any] = {"on_clicked_change": lambda: None} if clickable else {}
     callbacks |= {"on_boxed_change": lambda: None} if boxable else {}
+    if pick is not None:
+        callbacks["on_picked_change"] = lambda: pick(st.session_state[key].picked)
     found = _mount(key=key, data=encode(figure, head), **callbacks)
     return (clickable and found.clicked) or (boxable and found.boxed) or None
 
@@ -105,6 +118,7 @@ def encode(figure: Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
     body = {
         "data": _strip(figure["data"], ["data"], arrays, places),
         "layout": _strip(layout, ["layout"], arrays, places),
+        "pieces": _strip(figure.get("pieces", {}), ["pieces"], arrays, places),
     }
     offset = 0
     digest = blake2b(digest_size=8)

@@ -36,6 +36,7 @@ def show_panels(
     clickable: bool = False,
     boxable: bool = False,
     fills: bool = False,
+    **more: Any,
 ) -> Any:
     """Show panels and the note on their publication, which saved pictures also contain.
 
@@ -46,7 +47,7 @@ def show_panels(
     # Charts keep their title above, because their legend is below.
     fills = fills and "meta" in panels.layout and "legend" not in panels.layout
     answer = live_figure(
-        {"data": panels.data, "layout": stamp.on_picture(panels.layout)},
+        {**panels.spec(), "layout": stamp.on_picture(panels.layout), "pieces": panels.pieces},
         key=key,
         height=min(panels.height, HEIGHT) if embedded() else panels.height,
         share=SHARE if embedded() else panels.share,
@@ -58,6 +59,7 @@ def show_panels(
         boxable=boxable,
         # In a slide, nothing may be below the end of the frame.
         fills=("all" if embedded() else "maps") if fills else "",
+        **more,
     )
     if not embedded():
         about_picture(about)

@@ -1,0 +1,121 @@
+"""What the noise did to the clusters, drawn on the private map of an explorer.
+
+* Invented clusters are hatched, with a red outline and the number "+16".
+* True clusters that are lost, grown, shrunk or split have a dashed outline. The number of a lost
+  cluster is struck through.
+* A thick line joins the numbers of true clusters that became one cluster.
+* The number of a piece that split off has the sign "÷".
+
+These marks are made from the true clusters, so they are only in the owner's picture.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpviz.figures.marks import Floats, Trace, hatching, outline, scatter
+from dpviz.figures.theme import INK
+from dpviz.figures.wavecluster.picture import WaveClusterPicture
+from dpviz.figures.wavecluster.stage import blocks
+from dpviz.wavecluster.fates import Fate
+
+#: Fates of true clusters that have a dashed outline on the private map.
+_OUTLINED: tuple[Fate, ...] = ("lost", "grown", "shrunk", "broken")
+
+
+def traces(picture: WaveClusterPicture, middle: Floats) -> list[Trace]:
+    """Marks on the private map; ``middle`` are positions of the true clusters' numbers, (n, 2)."""
+    found, domain, width = picture.fates, picture.domain, picture.width(picture.true.level)
+    drawn = []
+    if found.invented.size:
+        invented = picture.private.labels * np.isin(picture.private.labels, found.invented)
+        drawn.append(hatching(invented, domain, width, picture.mode))
+    if (changed := np.isin(found.of, _OUTLINED)).any():
+        kept = np.concatenate([[0], np.where(changed, np.arange(1, changed.size + 1), 0)])
+        line = {"color": INK[picture.mode], "width": 1.2, "dash": "4px,3px"}
+        drawn.append(outline(kept[picture.true.labels], domain, width, line))
+    pairs = [group[pair] for group in joined(picture).values() for pair in _tree(middle[group])]
+    if pairs:
+        gaps = np.full((len(pairs), 1, 2), np.nan)
+        across, up = np.concatenate([middle[np.array(pairs)], gaps], axis=1).reshape(-1, 2).T
+        line = {"color": INK[picture.mode], "width": 4}
+        drawn.append(scatter("lines", across, up, line=line, opacity=0.55))
+    return drawn
+
+
+def joined(picture: WaveClusterPicture) -> dict[int, NDArray[np.intp]]:
+    """Labels of private clusters that are several true clusters, and positions of these."""
+    found = picture.fates
+    one_of = found.of == "joined"
+    groups = {int(match): one_of & (found.match == match) for match in found.match[one_of]}
+    return {
+        match: np.flatnonzero(inside | found.beside[inside].any(axis=0))
+        for match, inside in groups.items()
+    }
+
+
+def _tree(places: Floats) -> NDArray[np.intp]:
+    """Pairs of places that join all places by short lines."""
+    apart = np.linalg.norm(places[:, None] - places, axis=2)
+    return np.column_stack(sparse.csgraph.minimum_spanning_tree(apart).nonzero())
+
+
+def signs(picture: WaveClusterPicture) -> list[str]:
+    """Text of the number of each private cluster."""
+    most = picture.true.n_clusters
+    invented = np.isin(np.arange(1, picture.private.n_clusters + 1), picture.fates.invented)
+    return [
+        f"+{number}" if wrong else f"÷{number}" if number > most else str(number)
+        for number, wrong in zip(picture.numbers[1][1:].tolist(), invented, strict=True)
+    ]
+
+
+def legend(picture: WaveClusterPicture) -> str:
+    """Say in a few words what the marks mean that are on the map."""
+    found = picture.fates
+    said = {
+        "hatched, +: invented": found.invented.size,
+        "dashed: a true cluster that is lost or has changed": np.isin(found.of, _OUTLINED).any(),
+        "thick line: became one cluster": (found.of == "joined").any(),
+        "÷: split off": any(sign.startswith("÷") for sign in signs(picture)),
+    }
+    return " · ".join(words for words, there in said.items() if there)
+
+
+def pieces(picture: WaveClusterPicture) -> dict[str, Any]:
+    """Cells of all clusters on both maps, and the clusters that each word of the headline counts.
+
+    Returns
+    -------
+    dict
+        ``grids``: numbers of the true and of the private clusters, for each its cells ``z`` (up,
+        right) and, on both axes, the lower end and the width of a cell. ``of``: for each kind of
+        :class:`dpviz.family.headline.Word`, its pieces: a name and marks ``[panel, grid, number]``.
+        ``match``: number of the match of each true cluster, 0 if the cluster is lost.
+    """
+    found, numbers = picture.fates, picture.numbers[1]
+    grids = []
+    for labels in picture.labels:
+        z, width = blocks(labels.astype(np.uint16), picture.width(picture.true.level))
+        ends = [[low, step] for low, step in zip(picture.domain.lows, width, strict=True)]
+        grids.append({"z": z.T, "ends": ends})
+    match = numbers[found.match].tolist()
+    of: dict[str, list[Any]] = {}
+    for word in found.headline.words:
+        if word.kind in ("invented", "splinters"):
+            new = [int(numbers[label]) for label in word.pieces]
+            of[word.kind] = [[f"cluster {number}", [[2, 1, number]]] for number in new]
+        elif word.kind:
+            of[word.kind] = [
+                [f"cluster {label}", marks_of(label, match[label - 1])] for label in word.pieces
+            ]
+    return {"grids": grids, "of": of, "match": match}
+
+
+def marks_of(cluster: int, match: int) -> list[list[int]]:
+    """Marks of a true cluster on both maps, and of its match if there is one."""
+    return [[1, 0, cluster], [2, 0, cluster], *([[2, 1, match]] if match else [])]

@@ -1,0 +1,155 @@
+"""Each number of the headline is found in the picture, and a note says what broke a cluster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Watched
+from tests.support.tiers import daily
+
+#: Pieces that are lit: their names, for those that cover a part of a map.
+LIT = """() => [...document.querySelectorAll('.lights .piece')].filter((piece) => {
+  const box = piece.getBoundingClientRect();
+  const all = piece.closest('.live-figure').getBoundingClientRect();
+  return box.width > 1 && box.height > 1 && box.left < all.right && box.top < all.bottom;
+}).map((piece) => piece.dataset.at)"""
+
+#: Links with many kinds of damage.
+SETTINGS = (
+    "?epsilon=0.01",
+    "?epsilon=0.02&method=privthr&p=0.3&g=32",
+    "?epsilon=0.05&method=privthr&g=8",
+    "?epsilon=0.05&method=privqt&seed=2&view=significant",
+    "?data=spirals&epsilon=0.1&method=privthrem",
+    "?data=shapes&epsilon=0.03&g=128",
+    "kmeans?method=dplloyd&epsilon=0.05",
+    "kmeans?method=dplloyd&epsilon=0.02&seed=1",
+)
+
+
+@pytest.fixture
+def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
+    def open_(link: str) -> Watched:
+        watched = faultless(open_page(f"{app_url('app.py')}/{link}"))
+        watched.page.wait_for_selector(".live-figure.drawn")
+        watched.wait_calm()
+        return watched
+
+    return open_
+
+
+def lit(page: Page, number: int) -> None:
+    page.wait_for_function(f"() => new Set(({LIT})()).size === {number}")
+
+
+def words(page: Page) -> dict[str, int]:
+    """Words of the headline with their numbers, at least one."""
+    texts = page.locator(".dpv-word").all_inner_texts()
+    assert texts
+    return {text: int(re.search(r"\d+", text.replace(",", ""))[0]) for text in texts}
+
+
+@pytest.mark.parametrize("link", daily(SETTINGS, lambda link: link in (SETTINGS[1], SETTINGS[6])))
+def test_every_number_of_the_headline_has_its_pieces_lit(explorer: Callable, link: str) -> None:
+    page = explorer(link).page
+    lit(page, 0)
+    for text, number in words(page).items():
+        word = page.get_by_role("button", name=f"{text}: show")
+        word.hover()
+        lit(page, number)
+        word.click()
+        page.mouse.move(5, 5)
+        lit(page, number)
+        expect(word).to_have_attribute("aria-pressed", "true")
+        word.click()
+        lit(page, 0)
+        page.mouse.move(5, 5)
+        word.focus()
+        page.keyboard.press("Enter")
+        lit(page, number)
+        page.keyboard.press("Escape")
+        lit(page, 0)
+        expect(word).to_have_attribute("aria-pressed", "false")
+
+
+def test_lit_pieces_follow_the_slider(explorer: Callable) -> None:
+    page = explorer("?epsilon=0.01").page
+    page.locator('[data-of="invented"]').click()
+    before = words(page)
+    lit(page, next(iter(before.values())))
+    page.get_by_role("slider", name="Privacy budget").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        f"() => document.querySelector('.dpv-word').innerText !== '{next(iter(before))}'"
+    )
+    # The picture follows the sentence.
+    page.wait_for_function(f"""() => new Set(({LIT})()).size ===
+      parseInt(document.querySelector('[data-of="invented"]').innerText)""")
+    page.wait_for_function("() => document.querySelector('.dpv-word').ariaPressed === 'true'")
+    page.keyboard.press("Escape")
+    lit(page, 0)
+
+
+def test_a_cluster_under_the_pointer_is_outlined_on_both_maps(explorer: Callable) -> None:
+    page = explorer("?epsilon=0.05").page
+    x, y = middle_of(page, "5", panel=1)
+    page.mouse.move(x, y)
+    page.wait_for_function("() => document.querySelectorAll('.lights > g > g path').length === 1")
+    box = page.locator(".lights > g > g").bounding_box()
+    place = page.locator(".live-figure").bounding_box()
+    # The outlines are on both sides of the picture's middle.
+    assert box["x"] < place["x"] + place["width"] / 2 < box["x"] + box["width"]
+
+
+def middle_of(page: Page, number: str, panel: int) -> tuple[float, float]:
+    """Position of a cluster's number on a map."""
+    text = page.locator(f".subplot.{'xy' if panel == 1 else 'x2y2'} .textpoint").filter(
+        has_text=re.compile(f"^{re.escape(number)}$")
+    )
+    box = text.first.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_click_on_a_cluster_says_what_broke_it_and_hides_nothing_of_it(
+    explorer: Callable,
+) -> None:
+    page = explorer("?epsilon=0.01").page
+    note = page.get_by_role("dialog")
+    for number, panel in (("2", 1), ("2", 2), ("15", 2), ("1", 1)):
+        x, y = middle_of(page, number, panel)
+        page.mouse.click(x, y)
+        page.get_by_role("dialog", name=f"Cluster {number}:").wait_for()
+        page.wait_for_function("() => document.querySelector('.note p').innerText.length > 60")
+        text, box = note.inner_text(), note.bounding_box()
+        assert f"Cluster {number} " in text
+        assert "kept" in text
+        # The note is in the window, and the cluster that was clicked is beside it.
+        assert not (box["x"] <= x <= box["x"] + box["width"])
+        assert box["y"] + box["height"] <= page.viewport_size["height"]
+        page.keyboard.press("Escape")
+        note.wait_for(state="hidden")
+
+
+def test_the_keyboard_reaches_a_piece_its_note_and_the_panel_below(explorer: Callable) -> None:
+    watched = explorer("?epsilon=0.01")
+    page = watched.page
+    page.locator('[data-of="shrunk"]').focus()
+    page.keyboard.press("Enter")
+    piece = page.get_by_role("button", name=re.compile("What broke cluster")).first
+    piece.focus()
+    page.keyboard.press("Enter")
+    note = page.get_by_role("dialog")
+    note.wait_for()
+    page.wait_for_function("() => document.activeElement.className === 'note'")
+    title = note.get_attribute("aria-label").split(":")[0]
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.get_by_role("combobox", name="True cluster").wait_for()
+    panel = page.locator(".st-key-wavecluster-diagnosis")
+    panel.get_by_text(re.compile(f"^{title} (is|was|shrank)")).wait_for()

@@ -1,0 +1,139 @@
+"""What the noise did is in the picture: each cluster that the headline counts has its mark."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from dpviz.figures.theme import INK, WRONG
+from dpviz.figures.wavecluster import VIEWS, WITH_PIECES, damage, panels
+from dpviz.wavecluster.components import connected_components
+from tests.figures.test_wavecluster import method_with, scene
+
+# A quarter of the cells is significant, so that there are several clusters.
+masks = arrays(np.uint8, (12, 12), elements=st.integers(0, 3), fill=st.nothing()).map(
+    lambda cells: cells == 3
+)
+quick = settings(max_examples=60, deadline=None)
+
+BASE = scene("tiny8", grid=24, method="privthr")
+
+
+def drawn(true, private):
+    """A picture with these significant cells."""
+    one, other = (
+        replace(stages, labels=labels, n_clusters=int(number))
+        for stages, mask in zip(BASE.stages, (true, private), strict=True)
+        for labels, number in [connected_components(mask)]
+    )
+    return replace(BASE, truth=Fixed(BASE.truth, one), private=other)
+
+
+class Fixed:
+    """A truth with other stages."""
+
+    def __init__(self, truth, stages):
+        self.source, self.config, self.stages = truth.source, truth.config, stages
+
+
+def numbers(trace):
+    return [re.sub("</?b>", "", text) for text in trace["text"]]
+
+
+@quick
+@given(masks, masks)
+def test_the_words_of_the_headline_have_their_pieces_in_the_picture(true, private):
+    picture = drawn(true, private)
+    shown = damage.pieces(picture)
+    of_true, of_private = (grid["z"].T for grid in shown["grids"])
+    assert np.array_equal(of_true > 0, true)
+    assert np.array_equal(of_private > 0, private)
+    words = [word for word in picture.fates.headline.words if word.kind]
+    assert {word.kind: len(word.pieces) for word in words} == {
+        kind: len(pieces) for kind, pieces in shown["of"].items()
+    }
+    for kind, pieces in shown["of"].items():
+        first = [tuple(marks[0]) for _, marks in pieces]
+        assert len(set(first)) == len(first)
+        for _, marks in pieces:
+            for _, grid, number in marks:
+                assert (shown["grids"][grid]["z"] == number).any()
+        if kind == "lost":
+            # No cell of a lost cluster is significant.
+            assert not private[np.isin(of_true, [number for _, _, number in first])].any()
+        if kind in ("invented", "splinters"):
+            assert min(number for *_, number in first) > of_true.max()
+
+
+@quick
+@given(masks, masks)
+def test_every_true_cluster_and_every_private_cluster_has_its_number_once(true, private):
+    picture = drawn(true, private)
+    left, right = (numbers(panel[-1]) for panel in damage_of(picture))
+    found, most = picture.fates, picture.true.n_clusters
+    if most + picture.private.n_clusters > 30:
+        return
+    assert left == [str(number + 1) for number in range(most)]
+    plain = [int(text.strip("+÷<s>/")) for text in right]
+    assert set(plain) == set(range(1, max([most, *picture.numbers[1]]) + 1))
+    twice = {number for number in plain if plain.count(number) > 1}
+    assert twice <= {number + 1 for group in damage.joined(picture).values() for number in group}
+    struck = {int(text[3:-4]) for text in right if text.startswith("<s>")}
+    assert struck == set(found.having("lost").tolist())
+    assert sum(text.startswith("+") for text in right) == found.invented.size
+    assert set(found.having("kept").tolist()) <= {int(text) for text in right if text.isdigit()}
+
+
+def damage_of(picture):
+    shown = panels(picture, "clusters").data
+    return [[one for one in shown if one["xaxis"] == axis] for axis in ("x", "x2")]
+
+
+@quick
+@given(masks, masks)
+def test_each_kind_of_damage_has_its_own_mark(true, private):
+    picture = drawn(true, private)
+    found = picture.fates
+    lines = [one for one in damage_of(picture)[1] if one.get("mode") == "lines"]
+    looks = {(one["line"]["color"], one["line"].get("dash", "")) for one in lines}
+    ink = INK["light"]
+    assert ((WRONG["light"], "") in looks) == bool(found.invented.size)
+    changed = np.isin(found.of, ("lost", "grown", "shrunk", "broken")).any()
+    assert ((ink, "4px,3px") in looks) == changed
+    assert ((ink, "") in looks) == bool((found.of == "joined").any())
+    assert len(lines) == len(looks) <= 3
+    # The bridge is a tree over each group.
+    groups = damage.joined(picture)
+    bridges = [
+        one for one in lines if (one["line"]["color"], "dash" in one["line"]) == (ink, False)
+    ]
+    if groups:
+        assert len(bridges[0]["x"]) == 3 * sum(len(group) - 1 for group in groups.values())
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_only_views_with_maps_of_the_cells_have_pieces(view):
+    shown = panels(scene(method=method_with(view), epsilon=0.1), view)
+    assert bool(shown.pieces) == (view in WITH_PIECES)
+
+
+def test_a_method_without_noise_has_no_damage():
+    picture = scene(method="wavecluster")
+    assert damage.legend(picture) == ""
+    assert not [one for one in panels(picture, "clusters").data if one.get("mode") == "lines"]
+
+
+def test_the_legend_names_only_the_marks_on_the_map():
+    true = np.zeros((12, 12), bool)
+    true[:3, :3] = True
+    assert damage.legend(drawn(true, np.zeros_like(true))).startswith("dashed")
+    both = true.copy()
+    both[8:, 8:] = True
+    assert damage.legend(drawn(true, both)) == "hatched, +: invented"
+    assert damage.legend(drawn(true, true)) == ""
