@@ -379,6 +379,7 @@ def run_sweep(
     resume: bool = False,
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
+    true_runs: LRUCache | None = None,
 ) -> pd.DataFrame:
     """Compute all rows of some plans in one table; rows that plans share are computed once.
 
@@ -394,6 +395,8 @@ def run_sweep(
         replaced.
     resume
         Reuse those rows of ``out`` and its journal that are also in the plans.
+    true_runs
+        Cache of true runs, for sweeps one after the other in this process.
 
     Returns
     -------
@@ -418,7 +421,7 @@ def run_sweep(
             store.start(done, anew=not resume)
         parts = _parts([one for row, one in wanted.items() if row not in done])
         work = Work(len(wanted), "draws", progress, cancelled, done=len(done))
-        notes = _draw_parts(parts, jobs, store, done, work)
+        notes = _draw_parts(parts, jobs, store, done, work, true_runs)
         table = _table(planned, done, columns)
         # Sort the notes by the order of the plan, not of completion.
         table.attrs["notes"] = list(dict.fromkeys(note for _, note in sorted(notes)))
@@ -598,7 +601,12 @@ def _parts(pending: Sequence[tuple[_Setting, str, int]]) -> list[_Part]:
 
 
 def _draw_parts(
-    parts: Sequence[_Part], jobs: int, store: Store | None, done: dict[str, Scores], work: Work
+    parts: Sequence[_Part],
+    jobs: int,
+    store: Store | None,
+    done: dict[str, Scores],
+    work: Work,
+    true_runs: LRUCache | None,
 ) -> list[tuple[int, str]]:
     """Compute parts and add their rows to ``done``, until the work is cancelled."""
     notes: list[tuple[int, str]] = []
@@ -607,7 +615,7 @@ def _draw_parts(
         return notes
     # After a stop, wait for the parts in progress, so that no finished draw is lost.
     wanted = takewhile(lambda _: not stopped.is_set(), parts)
-    with closing(_drawn(wanted, min(jobs, len(parts)))) as results:
+    with closing(_drawn(wanted, min(jobs, len(parts)), true_runs)) as results:
         for number, rows, failed in results:
             part = parts[number]
             if store:
@@ -621,10 +629,12 @@ def _draw_parts(
     return notes
 
 
-def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
+def _drawn(
+    parts: Iterable[_Part], jobs: int, true_runs: LRUCache | None
+) -> Generator[_Drawn, None, None]:
     """Compute the parts in any order, in this process or in several processes."""
     if jobs < 2:
-        true_runs = LRUCache(_TRUE_RUNS)
+        true_runs = true_runs or LRUCache(_TRUE_RUNS)
         yield from (_draw(part, true_runs) for part in parts)
         return
     from joblib import Parallel, delayed, parallel_config

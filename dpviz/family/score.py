@@ -140,6 +140,17 @@ def table_likeness(
     )
 
 
+#: Name of the score that counts the true clusters which a draw broke; every family has it.
+BROKEN = "broken"
+
+
+def clusters_broken(compute: Compute, help: str) -> Score:
+    """Score that counts the true clusters which a draw broke."""
+    return lower_is_better(
+        BROKEN, "Clusters broken", compute, 0.5, help=help, source="the rule of the headline"
+    )
+
+
 #: Texts for users about scores that measure how two clusterings agree, for every family.
 OVERLAP: dict[str, Any] = {
     "plain": "Overlap",

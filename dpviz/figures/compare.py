@@ -35,6 +35,9 @@ from dpviz.metrics.bands import ENOUGH, band_words
 #: Number of each point on the solid lines; "both" adds thin lines for the means.
 Line = Literal["median", "mean", "both"]
 
+#: Names of these choices on the screen.
+LINES: dict[Line, str] = {"median": "Medians", "mean": "Means", "both": "Both"}
+
 #: Maximum number of panels in a row, and approximate number of names in a row of the legend.
 MOST_COLUMNS, _LEGEND_COLUMNS = 3, 6
 

@@ -17,6 +17,7 @@ from dpviz.data.stored import Stored
 from dpviz.family.card import VariantName
 from dpviz.family.family import AbstractFamily
 from dpviz.family.run_domain import run_domain, stored_domain
+from dpviz.family.score import BROKEN
 from dpviz.grid.domain import Domain, Outside
 from dpviz.kmeans.comparison import KMeansComparison
 from dpviz.kmeans.lloyd import START_SHARE, space_of
@@ -56,6 +57,7 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
         "wcss_ratio",
         "nicv_ratio",
         "f_measure",
+        BROKEN,
         "displacement",
         "kept_centers",
         "class_f",

@@ -9,6 +9,7 @@ from dpviz.family.score import (
     OVERLAP,
     PAIRS_AGREE,
     Score,
+    clusters_broken,
     higher_is_better,
     lower_is_better,
     ratio_to_true,
@@ -71,6 +72,10 @@ _ALL = (
         source="Lee, Kifer 2016, section 4",
     ),
     table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9, **OVERLAP),
+    clusters_broken(
+        lambda one: one.broken,
+        "True clusters without a centre of their own: no private centre, several, or one far off.",
+    ),
     lower_is_better(
         "displacement",
         "Displacement",

@@ -19,6 +19,7 @@ from dpviz.data.stored import Stored
 from dpviz.family.card import VariantName
 from dpviz.family.family import AbstractFamily
 from dpviz.family.run_domain import run_domain, stored_domain
+from dpviz.family.score import BROKEN
 from dpviz.grid.domain import Domain, Outside
 from dpviz.wavecluster.choice import chosen_grid
 from dpviz.wavecluster.comparison import WaveClusterComparison
@@ -41,7 +42,7 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
     scores = SCORES
     first = FIRST
     compared = COMPARED
-    quick = (*QUICK, RANK, RANK_ERROR, "class_f")
+    quick = (*QUICK, BROKEN, RANK, RANK_ERROR, "class_f")
     leading = TELLING
     swept = (*QUICK, "class_f")
     # OCM and 2CE need a new draw for each of ten parts.

@@ -82,6 +82,11 @@ class Fates:
         return ", ".join(f"{number:,} {word}" for number, word in wrong if number)
 
     @property
+    def broken(self) -> int:
+        """Number of true clusters that are not kept."""
+        return self.of.size - self.count("kept")
+
+    @property
     def headline(self) -> Headline:
         """Headline on the fates."""
         wrong = [(self.invented.tolist(), "invented", "invented")]

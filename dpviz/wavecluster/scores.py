@@ -10,11 +10,13 @@ from dpviz.family.score import (
     OVERLAP,
     PAIRS_AGREE,
     Score,
+    clusters_broken,
     higher_is_better,
     lower_is_better,
     table_likeness,
 )
 from dpviz.metrics import matching
+from dpviz.wavecluster.fates import fates
 
 _PAPER = "Chen, Yu, Chirkova 2015"
 
@@ -55,6 +57,10 @@ _ALL = (
         source=f"{_PAPER}, section 6.1",
     ),
     table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9, **OVERLAP),
+    clusters_broken(
+        lambda one: fates(one.truth.stages.labels, one.stages.labels).broken,
+        "True clusters that are lost, merged, split, shrunk or grown.",
+    ),
     higher_is_better(
         "f_cells",
         "F-measure (cells)",

@@ -193,6 +193,7 @@ def _shown(page: str, link: dict[str, str]) -> dict[str, Any]:
     with (
         patch("dpviz.ui.explorer.wavecluster.PATIENCE", 120),
         patch("dpviz.ui.compare.runs._WAIT", 120),
+        patch("dpviz.ui.explorer.curve.FILLS", False),
     ):
         test.run()
     assert not test.exception, (page, link)

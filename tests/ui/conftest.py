@@ -21,6 +21,12 @@ def brief_held_out_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.fixture(autouse=True)
+def no_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Don't fill the curves under the sliders; the tests of curves do."""
+    monkeypatch.setattr("dpviz.ui.explorer.curve.FILLS", False)
+
+
 class _ReaderHere:
     """Answers questions about a file; to start the reading process would take too long.
 

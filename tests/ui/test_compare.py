@@ -208,6 +208,7 @@ def test_only_shared_scores_are_offered(app):
     assert control(test.selectbox, "compare:score").options == [
         "Overlap (F-measure)",
         "Classes found: F (classes)",
+        "Clusters broken",
         "Pairs agree (ARI) (slower)",
         "Shared information (AMI) (slower)",
         "Pairs agree: ARI (classes) (slower)",

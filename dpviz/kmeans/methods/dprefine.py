@@ -21,6 +21,9 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
 from dpviz.privacy.mechanisms import Accountant
 
+#: Approximate time of a draw in seconds, on two columns.
+SECONDS = 0.1
+
 #: Largest number of columns with a nested grid and at most one residual step ("few columns").
 GRID_COLUMNS = 4
 

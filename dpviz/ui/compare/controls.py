@@ -21,7 +21,7 @@ from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES
 from dpviz.family.card import VariantName
 from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON, Parameter
-from dpviz.figures.compare import Line
+from dpviz.figures.compare import LINES
 from dpviz.figures.looks import METHODS
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 from dpviz.ui.compare.paper_sets import given_subject, paper_sets_panel
@@ -60,8 +60,6 @@ VARIANTS = ("sound", "published")
 NO_PRESET = "none"
 
 VIEWS = {"data": "data sets", "scores": "scores"}
-
-LINES: dict[Line, str] = {"median": "Medians", "mean": "Means", "both": "Both"}
 
 EPSILONS = (0.01, 10.0)
 
@@ -267,7 +265,7 @@ def page_state() -> CompareState:
             "values": Control("", str),
             "score": Control("dsg_c", choice("score", tuple(SCORES))),
             "view": Control("data", choice("view", tuple(VIEWS))),
-            "line": Control("median", choice("line", tuple(LINES))),
+            "line": Control("median", choice("line", tuple(LINES)), shared=True),
             "of": Control(FIRST, choice("of", (*sample_names(), UPLOAD))),
             "price": Control(0.0, number("price", 0.0, MOST_PRICE, check_price)),
             **{name: one for name, one in own.items() if name != "data"},

@@ -27,9 +27,9 @@ from dpviz.family.claim import variant_words
 from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.family.score import OF_CLASSES
-from dpviz.figures.compare import Chart, curves, summary_frame
+from dpviz.figures.compare import LINES, Chart, curves, summary_frame
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
-from dpviz.ui.compare.controls import LINES, VIEWS, CompareState, sidebar
+from dpviz.ui.compare.controls import VIEWS, CompareState, sidebar
 from dpviz.ui.compare.illustrations import show_illustration
 from dpviz.ui.compare.links import command_lines, explorer_link
 from dpviz.ui.compare.paper_sets import given_subjects, stand_in_words, take_along

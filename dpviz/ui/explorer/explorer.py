@@ -34,6 +34,8 @@ from dpviz.ui.data.panel import ActiveData, data_panel
 from dpviz.ui.data.rows import offer_box
 from dpviz.ui.data.run_title import stamp_of
 from dpviz.ui.data.state import FIRST, DataState, data_controls, take_followed
+from dpviz.ui.explorer.curve import show_curves
+from dpviz.ui.explorer.curve_menu import curve_controls
 from dpviz.ui.explorer.draws import Setting, draws_panel
 from dpviz.ui.explorer.settings import (
     ABOUT_POINTS,
@@ -71,7 +73,19 @@ _save_picture = component("save_picture")
 _MISSING = "–"
 
 #: Controls of an explorer that a release does not use.
-_EXPLORING = ("seed", "view", "left", "i", "classes", "axes", "lines", "points", "unprotected")
+_EXPLORING = (
+    "seed",
+    "view",
+    "left",
+    "i",
+    "classes",
+    "axes",
+    "lines",
+    "points",
+    "unprotected",
+    "with",
+    "line",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +146,7 @@ class Explorer(ABC):
                 "seed": Control(0, whole("seed", 0, MAX_SEED), shared=True),
                 "view": Control(views[0], choice("view", views)),
                 "points": Control("hidden", choice("points", ("hidden", "shown")), shared=True),
+                **curve_controls(cls.family),
                 **cls.own_controls,
             },
         )
@@ -185,18 +200,27 @@ class Explorer(ABC):
             st.button("Follow the hint", key="hint", on_click=partial(cls.follow_hint, state))
         if place is None:
             show_not_taken(state)
-        live_part(cls.explore, state, active, follow)
+        live_part(cls.explore, state, active, follow, place is None and not embedded())
 
     @classmethod
     def explore(
-        cls, state: UrlState, active: ActiveData, follow: Callable[[RunSettings], None]
+        cls,
+        state: UrlState,
+        active: ActiveData,
+        follow: Callable[[RunSettings], None],
+        curves: bool,
     ) -> bool:
-        """Show the sliders and the run; return False while the user drags a slider."""
-        settings, places = run_settings(state, active, cls.family)
+        """Show the sliders and the run; return False while the user drags a slider.
+
+        With ``curves``, the sliders have their utility curves.
+        """
+        settings, places = run_settings(state, active, cls.family, curves=curves)
         settled = settings.settled
         with errors_shown():
             follow(settings)
             settled = cls(state, settings).show(places)
+            if curves:
+                show_curves(state, replace(settings, settled=settled), cls.family)
         return settled
 
     # -- methods that each family implements

@@ -13,13 +13,15 @@ from dpviz.families import CARDS
 from dpviz.family.card import Card
 from dpviz.family.claim import claim
 from dpviz.family.family import Family
-from dpviz.family.parameter import EPSILON
+from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.grid.domain import Domain
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.run_title import stamp_of
+from dpviz.ui.explorer.curve_menu import curve_choices
 from dpviz.ui.session.state import MAX_SEED, UrlState
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.first_method import show_first
+from dpviz.ui.widgets.live_slider import CurvePlace
 from dpviz.ui.widgets.parameters import config_of, dragged, left_to_method, slider, sliders_of
 from dpviz.ui.widgets.readouts import Promise
 from dpviz.ui.widgets.stamp import Stamp
@@ -58,9 +60,12 @@ class RunSettings:
 
 
 def run_settings(
-    state: UrlState, active: ActiveData, family: Family
+    state: UrlState, active: ActiveData, family: Family, *, curves: bool = False
 ) -> tuple[RunSettings, Sequence[DeltaGenerator]]:
-    """Show the sliders in a row; return the settings of all controls, and the empty columns."""
+    """Show the sliders in a row; return the settings of all controls, and the empty columns.
+
+    With ``curves``, sliders have a place for a curve.
+    """
     card = family.methods[state.get("method")].card
     shown, free = dragged(card, family), left_to_method(state, card, family)
     if embedded():
@@ -79,6 +84,7 @@ def run_settings(
             places,
             columns,
             disabled=(counts and one.kind == "sides") or one.name in free,
+            curve=_place_of(state, one, family) if curves else None,
         )
         for one in shown
     ]
@@ -89,6 +95,12 @@ def run_settings(
         settled=all(settled),
     )
     return settings, list(places)
+
+
+def _place_of(state: UrlState, parameter: Parameter, family: Family) -> CurvePlace:
+    if parameter.name != EPSILON.name or not family.methods[state.get("method")].card.spends:
+        return CurvePlace()
+    return CurvePlace(always=True, choices=curve_choices(state, family), choose=state.set)
 
 
 def take_method(state: UrlState, method: str, reset: Callable[[], None]) -> None:

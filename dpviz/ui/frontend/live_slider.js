@@ -5,6 +5,7 @@ const ANSWER_TIMEOUT_MS = 1500; // a lost answer must not block the slider
 const BUSY_LIMIT_MS = 6000; // longest wait for a slow run before it is interrupted
 const RETRIES = 2; // how often a message is sent again if its run ended without an answer
 const SETTLE_MS = 300; // from the last key press until the value is settled
+const SAY_MS = 6000; // how long a message about a typed value stays
 const PLAY_MS = 700; // from one position to the next
 const MAX_STOPS = 2000;
 
@@ -125,6 +126,7 @@ class LiveSlider {
     this.retries = 0;
     this.data = null; // last data from Python
     this.specText = "";
+    this.path = [];
     this.build();
     this.watchRuns();
   }
@@ -149,6 +151,7 @@ class LiveSlider {
     this.number.inputMode = "decimal";
     this.number.autocomplete = "off";
     this.suffix = element("span", "affix", reading);
+    this.buildCurve(box);
     this.range = element("input", "range", box);
     this.range.type = "range";
     this.range.min = "0";
@@ -157,10 +160,101 @@ class LiveSlider {
     this.label.htmlFor = "range";
     const ends = element("div", "ends", box);
     this.low = element("span", "end", ends);
+    this.menu = element("button", "menu", ends);
+    this.menu.type = "button";
+    this.menu.popoverTargetElement = this.panel;
     this.said = element("span", "said", ends);
     this.said.setAttribute("role", "status");
     this.high = element("span", "end", ends);
     this.listen();
+  }
+
+  // The curve lies between label and track; its menu has the choices and a table of its numbers.
+  buildCurve(box) {
+    this.panel = element("div", "panel", box);
+    this.panel.popover = "auto";
+    this.panel.addEventListener("toggle", () => this.placePanel());
+    this.asked = element("div", "asked", this.panel);
+    this.table = element("table", "", this.panel);
+    this.plot = element("div", "plot", box);
+    this.plot.setAttribute("role", "img");
+    this.title = element("span", "title", this.plot);
+    this.drawing = element("div", "drawing", this.plot);
+    this.rider = element("i", "rider", this.drawing);
+    this.drawing.insertAdjacentHTML(
+      "afterbegin",
+      '<svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true"></svg>',
+    );
+    this.onCurves = () => this.takeCurve();
+    window.addEventListener("dpviz:curves", this.onCurves);
+  }
+
+  takeCurve() {
+    const curve = window.dpvizCurves?.[this.spec.curve] ?? null;
+    const text = this.spec.curve + JSON.stringify(curve);
+    if (text === this.curveText) return;
+    this.curveText = text;
+    this.curve = curve;
+    const x = (value) => (100 * this.scale.positionOf(value)) / this.scale.last;
+    const line = (ends) => ends.map(([v, y]) => `${x(v).toFixed(2)} ${100 - 100 * y}`).join("L");
+    const band = (ends) =>
+      line([...ends.map(([v, low]) => [v, low]), ...ends.toReversed().map(([v, , y]) => [v, y])]);
+    const path = (name, d) => `<path class="${name}" d="M${d}"/>`;
+    const { bands, lines, breaks } = curve ?? { bands: [], lines: [], breaks: [] };
+    this.drawing.firstChild.innerHTML = [
+      ...bands.filter(([, ends]) => ends.length).map(([kind, ends]) => path(`band ${kind}`, band(ends))),
+      ...breaks.map((v) => path("break", `${x(v)} 100v-22`)),
+      ...lines.filter(([, ends]) => ends.length).map(([kind, ends]) => path(kind, line(ends)) +
+          path(`dots ${kind}`, ends.map(([v, y]) => `${x(v)} ${100 - 100 * y}h0`).join("M"))),
+    ].join("");
+    // Ends of the first line, where the handle rides.
+    this.path = (lines[0]?.[1] ?? []).map(([value, y]) => [x(value), y]);
+    this.title.textContent = curve?.title ?? "";
+    this.plot.setAttribute("aria-label", curve?.words ?? "");
+    this.table.replaceChildren(...(curve?.table ?? []).map((row, i) => {
+      const line = element("tr", "");
+      for (const cell of row) element(i ? "td" : "th", "", line).textContent = cell;
+      return line;
+    }));
+    if (this.value !== null) this.decorate();
+  }
+
+  ride(share) {
+    const after = this.path.findIndex(([x]) => x >= share);
+    this.rider.hidden = after < 0 || this.path[0][0] > share + 1e-9;
+    if (this.rider.hidden) return;
+    const [right, high] = this.path[after];
+    const [left, low] = this.path[Math.max(0, after - 1)];
+    const part = right > left ? (share - left) / (right - left) : 1;
+    this.rider.style.left = `${share}%`;
+    this.rider.style.bottom = `${100 * (low + part * (high - low))}%`;
+  }
+
+  showChoices(choices) {
+    const text = JSON.stringify(choices);
+    if (text === this.choicesText) return;
+    this.choicesText = text;
+    this.menu.hidden = !choices.length;
+    this.asked.replaceChildren(...choices.map(([name, label, titles, value]) => {
+      const row = element("label", "");
+      row.textContent = label;
+      const list = element("select", "", row);
+      for (const one of Object.keys(titles)) list.add(new Option(titles[one], one));
+      list.value = value;
+      list.addEventListener("change", () => this.trigger("choice", { name, value: list.value }));
+      return row;
+    }));
+    const [, , titles, value] = choices[0] ?? [];
+    const second = titles && Object.keys(titles)[0] !== value ? `vs ${titles[value]}` : "compare";
+    this.menu.textContent = `${second} ▾`;
+    this.menu.setAttribute("aria-label", `Curve under ${this.spec.label}: ${second}, numbers`);
+  }
+
+  placePanel() {
+    const at = this.menu.getBoundingClientRect();
+    const { width } = this.panel.getBoundingClientRect();
+    this.panel.style.left = `${Math.max(8, Math.min(at.left, window.innerWidth - width - 8))}px`;
+    this.panel.style.top = `${at.bottom + 4}px`;
   }
 
   listen() {
@@ -178,6 +272,7 @@ class LiveSlider {
     this.range.addEventListener("change", this.onRelease);
     // The pointer may be released anywhere.
     for (const name of RELEASES) window.addEventListener(name, this.onRelease, true);
+    this.range.addEventListener("focus", () => this.askForCurve());
     this.range.addEventListener("blur", () => {
       if (!this.settled && !this.playing) this.settle();
     });
@@ -215,6 +310,7 @@ class LiveSlider {
 
   update(args) {
     this.send = args.setStateValue;
+    this.trigger = args.setTriggerValue;
     const { data } = args;
     this.data = data;
     const specText = JSON.stringify(data.spec);
@@ -224,6 +320,8 @@ class LiveSlider {
     }
     this.seq = Math.max(this.seq, data.ack);
     this.acked = Math.max(this.acked, data.ack);
+    this.showChoices(data.choices ?? []);
+    this.takeCurve();
     this.takeValue(data);
     this.pump();
   }
@@ -245,6 +343,10 @@ class LiveSlider {
     this.showPlaying(Boolean(this.playing));
     this.help.setAttribute("aria-label", `About ${spec.label}: ${spec.help}`);
     this.tip.textContent = spec.help;
+    this.plot.hidden = !spec.curve;
+    const { classList } = this.plot.parentElement;
+    classList.toggle("with-curve", Boolean(spec.curve));
+    classList.toggle("on-demand", !spec.always);
     this.prefix.textContent = this.format.prefix;
     this.suffix.textContent = this.format.suffix;
     this.low.textContent = spec.low_label;
@@ -296,6 +398,7 @@ class LiveSlider {
   decorate() {
     const share = (100 * Number(this.range.value)) / this.scale.last;
     this.range.style.setProperty("--share", `${share}%`);
+    this.ride(share);
     this.range.setAttribute("aria-valuetext", this.format.whole(this.value));
     this.number.value = this.format.number(this.value);
   }
@@ -398,9 +501,22 @@ class LiveSlider {
     this.settle();
   }
 
-  // Show a message about a typed value until the next change.
+  // Show a message about a typed value until the next change, but not longer than some seconds.
   say(text) {
+    clearTimeout(this.sayTimer);
     this.said.textContent = text;
+    if (text) this.sayTimer = setTimeout(() => this.say(""), SAY_MS);
+  }
+
+  // Some sliders get their curve only when they have the focus. A drag sends a message anyway.
+  askForCurve() {
+    if (!this.spec.curve || this.spec.always || this.curve) return;
+    clearTimeout(this.askTimer);
+    this.askTimer = setTimeout(() => {
+      if (this.held || this.dirty || this.inflight || !this.settled) return;
+      this.dirty = true;
+      this.pump();
+    }, SETTLE_MS);
   }
 
   // Send a waiting value, if no message is unanswered.
@@ -424,7 +540,8 @@ class LiveSlider {
     this.sentAt = performance.now();
     this.waitForAnswer();
     const { value, seq, epoch } = this;
-    this.send("state", { value, seq, epoch, dragging: !this.settled });
+    const focused = this.held || this.range.matches(":focus");
+    this.send("state", { value, seq, epoch, focused, dragging: !this.settled });
   }
 
   answered() {
@@ -476,6 +593,9 @@ class LiveSlider {
     clearInterval(this.playing);
     clearTimeout(this.settleTimer);
     clearTimeout(this.answerTimer);
+    clearTimeout(this.sayTimer);
+    clearTimeout(this.askTimer);
+    window.removeEventListener("dpviz:curves", this.onCurves);
     for (const name of RELEASES) window.removeEventListener(name, this.onRelease, true);
     if (this.observer) this.observer.disconnect();
     this.root.querySelector(".live-slider")?.remove();

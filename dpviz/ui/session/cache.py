@@ -16,7 +16,8 @@ import streamlit as st
 from dpviz.base.lru import LRUCache
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
-from dpviz.experiments.sweep import Subject
+from dpviz.experiments.curve import Curve, curve_key
+from dpviz.experiments.sweep import Plan, Subject
 from dpviz.families import family_of
 from dpviz.family.trial import Configuration
 from dpviz.figures.raster import Raster, RecordRaster
@@ -70,6 +71,29 @@ def run_of(
         return max(size + more(run), _LEAST)
 
     return _shared_runs().get_once(request, draw, weight=weight, waiting=PLACES.given_on)
+
+
+#: Numbers of curves: those on sample sets that sessions share, and those on own data of a session.
+_CURVES, _OWN_CURVES = 200, 20
+
+
+@st.cache_resource(show_spinner=False)
+def _shared_curves() -> LRUCache:
+    return LRUCache(_CURVES)
+
+
+def curve_of(plan: Plan, *, is_sample: bool) -> Curve:
+    """Return the curve of a plan with all points so far; sessions share those on sample sets."""
+    if is_sample:
+        kept = _shared_curves()
+    else:
+        # Curves keep their data, so those of other data are forgotten.
+        digest = plan.subjects[0].dataset.digest
+        known = st.session_state.get("curves")
+        if known is None or known[0] != digest:
+            known = st.session_state["curves"] = (digest, LRUCache(_OWN_CURVES))
+        kept = known[1]
+    return kept.get(curve_key(plan), lambda: Curve(plan))
 
 
 @st.cache_resource(show_spinner=False)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -27,6 +27,38 @@ class LiveValue(NamedTuple):
 
     value: float
     settled: bool
+
+
+class Choice(NamedTuple):
+    """A choice in the menu of a slider's curve: name, label, titles of its values, chosen value."""
+
+    name: str
+    label: str
+    titles: Mapping[str, str]
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvePlace:
+    """Place of a curve between a slider's label and its track.
+
+    The component ``curve`` hands over the curve by the slider's key. Unless ``always``, the place
+    is empty while the slider has no focus. A slider with ``choices`` has a menu; ``choose`` is
+    called with the name of a choice and its new value.
+    """
+
+    always: bool = False
+    choices: Sequence[Choice] = ()
+    choose: Callable[[str, str], None] = lambda name, value: None
+
+
+#: Session entry: key of the slider that the user used last.
+_FOCUSED = "live_slider:focused"
+
+
+def focused_slider() -> str:
+    """Key of the slider that the user used or focused last; "" if there is none."""
+    return str(st.session_state.get(_FOCUSED, ""))
 
 
 @dataclass(frozen=True)
@@ -70,6 +102,7 @@ def live_slider(
     format: str | None = None,
     disabled: bool = False,
     play: bool = False,
+    curve: CurvePlace | None = None,
 ) -> LiveValue:
     """Show a slider with a number box and return its value.
 
@@ -92,6 +125,8 @@ def live_slider(
         One of ``%d``, ``%.2f``, ``%.3g`` with any text around it.
     play
         Whether a button moves the slider to its end step by step.
+    curve
+        Place of a curve; None if the slider has no curve.
 
     Raises
     ------
@@ -118,6 +153,8 @@ def live_slider(
         "format": format or ("%d" if integer else "%.3g" if scale == "log" else "%g"),
         "disabled": disabled,
         "play": play,
+        "curve": key if curve else "",
+        "always": bool(curve and curve.always),
     }
     input_key = f"{key}::input"
     if not _message(st.session_state.get(input_key)):
@@ -132,10 +169,26 @@ def live_slider(
             "ack": link.seq,
             "epoch": link.epoch,
             "session": run.session_id if run else "",
+            "choices": curve.choices if curve else (),
         },
         on_state_change=partial(_receive, key, allowed),
+        **_choosing(input_key, curve),
     )
     return LiveValue(link.returned, not link.dragging)
+
+
+def _choosing(key: str, curve: CurvePlace | None) -> dict[str, Any]:
+    if curve is None or not curve.choices:
+        return {}
+
+    def choose() -> None:
+        """Take a choice of the browser, which may be anything."""
+        chosen = _message(st.session_state.get(key), "choice")
+        for one in curve.choices:
+            if one.name == chosen.get("name") and chosen.get("value") in one.titles:
+                curve.choose(one.name, str(chosen["value"]))
+
+    return {"on_choice_change": choose}
 
 
 def _check_range(label: str, low: float, high: float, scale: str) -> None:
@@ -172,8 +225,8 @@ def _follow_program(key: str, link: _Link, start: float, allowed: _Range) -> Non
     st.session_state[key] = link.returned
 
 
-def _message(state: object) -> Mapping[str, object]:
-    inner = state.get("state") if isinstance(state, Mapping) else None
+def _message(state: object, name: str = "state") -> Mapping[str, object]:
+    inner = state.get(name) if isinstance(state, Mapping) else None
     return inner if isinstance(inner, Mapping) else {}
 
 
@@ -185,6 +238,8 @@ def _receive(key: str, allowed: _Range) -> None:
     if not isinstance(seq, int) or isinstance(seq, bool) or seq <= link.seq:
         return
     link.seq = seq
+    if message.get("focused") is True:
+        st.session_state[_FOCUSED] = key
     value = allowed.clamp(message.get("value"))
     if value is None or message.get("epoch") != link.epoch:
         return

@@ -17,7 +17,7 @@ from dpviz.family.parameter import CHOOSE, PRIVATE, Parameter
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.messages import plain_text
 from dpviz.ui.session.state import Control, UrlState, choice, following, number, sides, whole
-from dpviz.ui.widgets.live_slider import LiveValue, live_slider
+from dpviz.ui.widgets.live_slider import CurvePlace, LiveValue, live_slider
 
 
 def parser(parameter: Parameter) -> Callable[[str], Any]:
@@ -115,6 +115,7 @@ def slider(
     columns: Sequence[str],
     *,
     disabled: bool = False,
+    curve: CurvePlace | None = None,
 ) -> bool:
     """Show the live sliders of a parameter; return False while the user drags one of them.
 
@@ -123,7 +124,7 @@ def slider(
     one, value, key = parameter, state.get(parameter.link), state.key(parameter.link)
     if not isinstance(value, tuple):
         with next(places):
-            return _live(one, key, value, disabled=disabled).settled
+            return _live(one, key, value, disabled=disabled, curve=curve).settled
     # These sliders store their own values, so the program must set these values, too.
     if st.session_state.get(f"{key}:drawn") != value:
         st.session_state.update({f"{key}:{axis}": side for axis, side in enumerate(value)})
@@ -131,7 +132,7 @@ def slider(
     for axis, column in enumerate(columns[: len(value)]):
         own, label = f"{key}:{axis}", f"{one.label} · {column}"
         with next(places):
-            drawn = _live(one, own, st.session_state[own], label, disabled=disabled)
+            drawn = _live(one, own, st.session_state[own], label, disabled=disabled, curve=curve)
         found.append(int(drawn.value))
         settled &= drawn.settled
     st.session_state[f"{key}:drawn"] = tuple(found)
@@ -140,7 +141,13 @@ def slider(
 
 
 def _live(
-    one: Parameter, key: str, value: float, label: str = "", *, disabled: bool = False
+    one: Parameter,
+    key: str,
+    value: float,
+    label: str = "",
+    *,
+    disabled: bool = False,
+    curve: CurvePlace | None = None,
 ) -> LiveValue:
     low_label, high_label = one.ends
     arguments: dict[str, Any] = {"low": one.low, "high": one.high, "help": one.help}
@@ -157,6 +164,7 @@ def _live(
         low_label=low_label,
         high_label=high_label,
         disabled=disabled,
+        curve=curve,
         **arguments,
     )
 

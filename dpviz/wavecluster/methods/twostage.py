@@ -28,7 +28,7 @@ from dpviz.wavecluster.wavelet import check_level, rank_of, sums_blocks
 ROUGH, FINER, LAST = "rough counts", "finer counts", "dense and empty cells"
 
 #: Approximate time of a draw in seconds, on 64 x 64 cells.
-SECONDS = 0.1
+SECONDS = 0.05
 
 CARD = Card(
     name="twostage",

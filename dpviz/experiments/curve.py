@@ -1,0 +1,200 @@
+"""The curve of a method's first score over one parameter, filled coarse first.
+
+Its draws are rows of a sweep with the seeds 0, 1, 2, ..., so a comparison with the same settings
+has the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.base.lru import LRUCache
+from dpviz.base.threads import checked
+from dpviz.base.work import IsCancelled, Progress, Work
+from dpviz.experiments.sweep import Plan, Subject, axes, run_sweep
+from dpviz.families import CARDS, PARAMETERS, family_of
+from dpviz.family.parameter import EPSILON, Parameter
+from dpviz.family.score import BROKEN
+from dpviz.family.trial import Configuration
+from dpviz.metrics.bands import Band, band
+
+#: Largest number of values on the axis.
+MOST_VALUES = 25
+
+#: Rounds of draws: every n-th value, and the number of seeds of each of these values.
+ROUNDS = ((8, 2), (4, 5), (4, 10), (2, 10), (2, 20), (1, 20))
+
+#: Rounds that would take more than these estimated seconds, with the rounds before, are left out.
+MOST_SECONDS = 9.0
+
+#: Seconds between two looks at a curve that another job fills.
+_LOOK = 0.1
+
+#: Number of true runs that a job keeps: each value of the axis may have its own.
+_TRUE_RUNS = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """Draws at one value of the axis: their number, their band, the median of broken clusters."""
+
+    value: float
+    draws: int
+    band: Band
+    broken: float
+
+    @property
+    def breaks(self) -> bool:
+        """Whether the median draw breaks a true cluster."""
+        return self.broken >= 1
+
+
+def values_of(parameter: Parameter) -> tuple[float, ...]:
+    """Values from one end of a parameter's slider to the other, evenly spaced on the slider."""
+    assert parameter.low is not None  # noqa: S101 - it has a slider
+    assert parameter.high is not None  # noqa: S101
+    spread = np.geomspace if parameter.log else np.linspace
+    found = spread(parameter.low, parameter.high, MOST_VALUES)
+    if parameter.kind != "number":
+        found = np.rint(found)
+    rounded = {float(f"{value:.3g}") for value in found[1:-1]}
+    return tuple(sorted({float(parameter.low), *rounded, float(parameter.high)}))
+
+
+def score_of_curve(method: str) -> str:
+    """Name of the score on a method's curve: the first of its family."""
+    return family_of(method).leading[0]
+
+
+def curve_axes(method: str, chosen: Collection[str] = ()) -> tuple[str, ...]:
+    """Parameters over which a method has a curve: those with a slider; none if it adds no noise.
+
+    ``chosen`` are the parameters that the method chooses itself.
+    """
+    if not CARDS[method].spends:
+        return ()
+    return tuple(one.name for one in axes([method]) if any(one.ends) and one.name not in chosen)
+
+
+def curve_plan(subject: Subject, config: Configuration, axis: str) -> Plan:
+    """All draws of the curve of a configuration over a parameter, whose own value is not used."""
+    values, most = values_of(PARAMETERS[axis]), max(seeds for _, seeds in ROUNDS)
+    over_epsilon = axis == EPSILON.name
+    return Plan(
+        subjects=(subject,),
+        methods=(config.method,),
+        epsilons=values if over_epsilon else (config.epsilon,),
+        seeds=tuple(range(most)),
+        variant=config.variant,
+        neighbours=config.neighbours,
+        options={
+            name: value
+            for name, value in family_of(config.method).choices(config).items()
+            if name != axis
+        },
+        scores=(score_of_curve(config.method), BROKEN),
+        axis=axis,
+        values=() if over_epsilon else values,
+    )
+
+
+def curve_key(plan: Plan) -> Hashable:
+    """Everything on which the draws of a plan depend."""
+    (subject,) = plan.subjects
+    bounds = subject.bounds(plan.variant)
+    return (
+        subject.dataset.digest, str(bounds), bounds.declared, subject.outside, plan.methods,
+        plan.variant, plan.neighbours, plan.axis, plan.epsilons, plan.values, plan.seeds,
+        tuple(sorted((name, str(value)) for name, value in plan.options.items())),
+    )  # fmt: skip
+
+
+class Curve:
+    """The draws of a plan of one method on one data set, safe for several threads.
+
+    Several jobs may fill it one after the other; a job that is cancelled leaves its points.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.score = score_of_curve(plan.methods[0])
+        #: Whether nothing more will be drawn.
+        self.complete = False
+        #: Why some values have no draws; empty if nothing failed.
+        self.note = ""
+        # Of each value: the number of seeds that were tried, and the rows (draws, 2).
+        self._known: dict[float, tuple[int, NDArray[np.float64]]] = {}
+        self._filling = Lock()
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Values of the axis."""
+        return self.plan.values or self.plan.epsilons
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """What is known now, in the order of the axis."""
+        return tuple(
+            Point(
+                value=value,
+                draws=len(rows),
+                band=band(rows[:, 0]),
+                broken=float(np.median(rows[:, 1])),
+            )
+            for value, (_, rows) in sorted(self._known.copy().items())
+            if np.isfinite(rows).all() and len(rows)
+        )
+
+    @cached_property
+    def rounds(self) -> tuple[tuple[tuple[float, ...], int], ...]:
+        """Values of each round, and the number of seeds that they then have."""
+        (method,), (subject,) = self.plan.methods, self.plan.subjects
+        family = family_of(method)
+        seconds = family.seconds(method, subject.dataset.n, self.plan.columns)
+        found: list[tuple[tuple[float, ...], int]] = []
+        for step, seeds in ROUNDS:
+            values = tuple(dict.fromkeys((*self.values[::step], self.values[-1])))
+            if not found or len(values) * seeds * seconds <= MOST_SECONDS:
+                found.append((values, seeds))
+        return tuple(found)
+
+    def fill(self, *, progress: Progress | None = None, cancelled: IsCancelled) -> None:
+        """Draw round by round until the curve is complete; raise Cancelled if this should stop."""
+        work = Work(len(self.rounds), "rounds", progress, cancelled)
+        while not self._filling.acquire(timeout=_LOOK):
+            work.check()
+        try:
+            true_runs = LRUCache(_TRUE_RUNS)
+            for values, seeds in work.over(self.rounds):
+                for value in values:
+                    already = self._known[value][0] if value in self._known else 0
+                    if already < seeds:
+                        self._draw(value, range(already, seeds), true_runs, work)
+            self.complete = True
+        finally:
+            self._filling.release()
+
+    def _draw(self, value: float, seeds: range, true_runs: LRUCache, work: Work) -> None:
+        work.check()
+        at: dict[str, Any] = {"values": (value,)} if self.plan.values else {"epsilons": (value,)}
+        with checked(work.check):
+            plan = replace(self.plan, seeds=tuple(seeds), **at)
+            table = run_sweep(plan, true_runs=true_runs)
+        rows = table[[self.score, BROKEN]].to_numpy(dtype=float)
+        _, earlier = self._known.get(value, (0, rows[:0]))
+        self._known[value] = seeds.stop, np.concatenate([earlier, rows])
+        self.note = next(iter(table.attrs["notes"]), self.note)
+
+
+def fill_all(curves: tuple[Curve, ...], *, progress: Progress, cancelled: IsCancelled) -> bool:
+    """Fill curves one after the other; this is the task of a job."""
+    for curve in curves:
+        curve.fill(progress=progress, cancelled=cancelled)
+    return True

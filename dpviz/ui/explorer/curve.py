@@ -1,0 +1,233 @@
+"""The utility curves under an explorer's sliders, which a job fills in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import log
+from typing import Any
+
+import streamlit as st
+
+from dpviz.base.numbers import readable
+from dpviz.experiments.curve import Curve, Point, curve_axes, curve_plan, fill_all
+from dpviz.experiments.sweep import Subject
+from dpviz.families import CARDS, PARAMETERS, SCORES
+from dpviz.family.claim import claim
+from dpviz.family.family import Family
+from dpviz.family.parameter import EPSILON
+from dpviz.family.score import Score
+from dpviz.figures.compare import Line
+from dpviz.metrics.bands import Band, band_words
+from dpviz.ui.explorer.curve_menu import second_method
+from dpviz.ui.explorer.settings import RunSettings
+from dpviz.ui.session.cache import curve_of
+from dpviz.ui.session.job import follow, job_of, pause, start
+from dpviz.ui.session.state import UrlState
+from dpviz.ui.widgets.assets import component
+from dpviz.ui.widgets.live_slider import focused_slider
+
+_mount = component("curve")
+
+#: Whether curves are filled; a test of something else turns this off.
+FILLS = True
+
+#: Seconds that a job waits at its start, and seconds between two looks at its points.
+_PATIENCE, _LOOK = 0.05, 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Drawn:
+    """A curve of a method, and whether the method is private with it."""
+
+    curve: Curve
+    private: bool
+
+    @property
+    def title(self) -> str:
+        title = CARDS[self.curve.plan.methods[0]].title
+        return title if self.private else f"{title}, not private"
+
+
+def show_curves(state: UrlState, settings: RunSettings, family: Family) -> None:
+    """Give the sliders their curves, and fill them in a job that stops while a slider is dragged.
+
+    These are the curve over epsilon, and the curve over the parameter whose slider was used last.
+    """
+    axes = curve_axes(settings.config.method, family.chosen(settings.config))
+    by_slider = {state.key(PARAMETERS[axis].link): axis for axis in axes}
+    axis = by_slider.get(focused_slider(), EPSILON.name)
+    if isinstance(state.get(PARAMETERS[axis].link), tuple):
+        axis = EPSILON.name  # each column has its own slider
+    wanted = dict.fromkeys(one for one in (axis, EPSILON.name) if one in axes)
+    drawn = {one: _curves(state, settings, family, one) for one in wanted}
+    curves = [one.curve for some in drawn.values() for one in some]
+    name = f"{state.page}:curve job"
+    job, missing = job_of(name), tuple(one for one in curves if not one.complete)
+    if job and job.running and (not settings.settled or job.request != curves):
+        job.cancel()
+    failed = job is not None and job.request == curves and job.error
+    if FILLS and missing and settings.settled and not failed and not _fills(job, curves):
+        task = partial(fill_all, missing)
+        job = start(name, task, request=curves, after=max(pause(), _PATIENCE))
+    line = state.get("line")
+
+    def hand_over() -> None:
+        data = {state.key(PARAMETERS[one].link): _data(some, line) for one, some in drawn.items()}
+        _mount(key=f"{state.page}:curves", data=data, height=1)
+
+    follow(job if settings.settled else None, hand_over, every=_LOOK)
+
+
+def _fills(job: Any, curves: Sequence[Curve]) -> bool:
+    return job is not None and job.running and not job.cancelled and job.request == curves
+
+
+def _curves(state: UrlState, settings: RunSettings, family: Family, axis: str) -> list[_Drawn]:
+    """Curve of the method on the screen, and the curve of the second method if it has the axis."""
+    configs, second = [settings.config], second_method(state)
+    if second and axis in curve_axes(second):
+        configs.append(_config_of(second, settings.config, family))
+    subject, is_sample = _subject(settings), settings.active.is_sample
+    return [
+        _Drawn(
+            curve=curve_of(curve_plan(subject, one, axis), is_sample=is_sample),
+            private=claim(CARDS[one.method], one, subject.bounds(one.variant)).private,
+        )
+        for one in configs
+    ]
+
+
+def _config_of(method: str, shown: Any, family: Family) -> Any:
+    """Configuration of a second method: its own defaults, and all else as on the screen."""
+    card = CARDS[method]
+    variant = card.variant(shown.variant).name
+    given = {one.name: getattr(shown, one.name) for one in card.parameters}
+    given |= family.defaults(method, variant)
+    return family.config(method=method, variant=variant, neighbours=shown.neighbours, **given)
+
+
+def _subject(settings: RunSettings) -> Subject:
+    """The data on the screen; it is stored, because checking its domain reads all points."""
+    active = settings.active
+    key = (active.dataset.digest, active.domain, active.outside)
+    known = st.session_state.get("curve:subject")
+    if known is None or known[0] != key:
+        subject = Subject(
+            name=active.dataset.name,
+            title=active.title,
+            dataset=active.dataset,
+            domain=active.domain,
+            outside=active.outside,
+        )
+        st.session_state["curve:subject"] = known = (key, subject)
+    found: Subject = known[1]
+    return found
+
+
+# -- what the browser draws
+
+
+def _data(drawn: Sequence[_Drawn], line: Line) -> dict[str, Any]:
+    """Lines, bands and words of the curves over one parameter; heights are from 0 to 1."""
+    first = drawn[0].curve
+    axis, score = PARAMETERS[first.plan.axis], SCORES[first.score]
+    points = [one.curve.points for one in drawn]
+    names = ("median", "mean") if line == "both" else (line,)
+    shown = [getattr(one.band, name) for some in points for one in some for name in names]
+    best = score.ideal or 0.0
+    # Small differences near the best value do not fill the height.
+    worst = max([score.target, *shown], key=lambda value: abs(value - best))
+    height = partial(_height, score=score, best=best, worst=worst)
+    lines, bands = [], []
+    for kind, some in zip(("first", "second"), points, strict=False):
+        bands.append([kind, [[at.value, height(at.band.low), height(at.band.high)] for at in some]])
+        for thin, name in zip(("", " thin"), names, strict=False):
+            ends = [[at.value, height(getattr(at.band, name))] for at in some]
+            lines.append([f"{kind}{thin}", ends])
+    private = all(one.private for one in drawn)
+    return {
+        "lines": lines,
+        "bands": bands,
+        "breaks": [at.value for at in points[0] if at.breaks],
+        "title": ("" if private else "not private · ") + _title(score, best, worst),
+        "words": _words(drawn, points, axis.sign, names),
+        "table": _table(drawn, points, axis.sign, names),
+    }
+
+
+def _title(score: Score, best: float, worst: float) -> str:
+    """Name of the score, and what the top and the bottom of the picture mean."""
+    up, down = ("↑", "↓") if score.better == "<=" else ("↓", "↑")
+    return f"{score.short}: {readable(worst, 2)} {up} best {best:g} {down}"
+
+
+def _height(value: float, *, score: Score, best: float, worst: float) -> float:
+    """Height of a value in the picture: 0 is the bottom, 1 is the top."""
+    if score.log:
+        value, best, worst = log(value), log(best), log(worst)
+    share = (value - best) / (worst - best)
+    share = min(max(share, 0.0), 1.0)
+    return round(share if score.better == "<=" else 1 - share, 3)
+
+
+def _words(
+    drawn: Sequence[_Drawn], points: Sequence[Sequence[Point]], sign: str, names: Sequence[str]
+) -> str:
+    """What the curves show, in one text."""
+    said = [f"{SCORES[drawn[0].curve.score].axis}, over {sign}"]
+    for one, some in zip(drawn, points, strict=True):
+        if one.curve.note:
+            said.append(f"{one.title}: {one.curve.note}".rstrip("."))
+        if not some:
+            continue
+        draws = band_words(min(at.draws for at in some))
+        ends = [f"at {sign} {at.value:g} {_number(at.band, names)}" for at in _few(some)]
+        said.append(f"{one.title}, {' and '.join(names)} and {draws}: {', '.join(ends)}")
+        said.append(_breaks(one.title, some, sign))
+    return ". ".join(filter(None, said)) + "."
+
+
+def _few(points: Sequence[Point]) -> Sequence[Point]:
+    """First, middle and last point."""
+    return [points[at] for at in sorted({0, len(points) // 2, len(points) - 1})]
+
+
+def _breaks(title: str, points: Sequence[Point], sign: str) -> str:
+    broken = [at.value for at in points if at.breaks]
+    if not broken:
+        return f"The median draw of {title} breaks no true cluster"
+    if sign == EPSILON.sign:
+        return (
+            f"Marks: the median draw of {title} breaks true clusters, up to {sign} {broken[-1]:g}"
+        )
+    listed = ", ".join(f"{value:g}" for value in broken)
+    return f"Marks: the median draw of {title} breaks true clusters at {sign} {listed}"
+
+
+def _number(one: Band, names: Sequence[str]) -> str:
+    middle = ", ".join(readable(getattr(one, name), 3) for name in names)
+    return f"{middle} ({readable(one.low, 3)} to {readable(one.high, 3)})"
+
+
+def _table(
+    drawn: Sequence[_Drawn], points: Sequence[Sequence[Point]], sign: str, names: Sequence[str]
+) -> list[list[str]]:
+    """Rows of texts; the first row has the names of the columns."""
+    by_value: list[Mapping[float, Point]] = [{at.value: at for at in some} for some in points]
+    head = [sign]
+    for one in drawn:
+        head += [f"{one.title}: {', '.join(names)} (band)", "draws", "clusters broken"]
+    rows = [head]
+    for value in sorted({value for some in by_value for value in some}):
+        row = [f"{value:g}"]
+        for some in by_value:
+            at = some.get(value)
+            row += (
+                ["", "", ""]
+                if at is None
+                else [_number(at.band, names), str(at.draws), f"{at.broken:g}"]
+            )
+        rows.append(row)
+    return rows

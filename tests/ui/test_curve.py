@@ -1,0 +1,148 @@
+"""The curves under the sliders of the explorers, without a browser."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpviz.experiments.sweep import summary
+from dpviz.families import SCORES
+from dpviz.metrics.bands import Band
+from dpviz.ui.explorer import curve as module
+from tests.support import APP
+from tests.ui.test_wavecluster import checked
+
+PATIENCE = 60
+
+#: A small sample set, so that draws are quick.
+DATA = "tiny8"
+
+
+@pytest.fixture(autouse=True)
+def filled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Curves are filled here, and no thread may outlive its test."""
+    monkeypatch.setattr(module, "FILLS", True)
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "dpviz job":
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+
+
+@pytest.fixture
+def app() -> Callable[..., AppTest]:
+    def open_app(page: str = "wavecluster", **link: object) -> AppTest:
+        test = AppTest.from_file(APP, default_timeout=120)
+        for name, value in {"data": DATA, **link}.items():
+            test.query_params[name] = str(value)
+        test.switch_page(f"pages/{page}.py")
+        return finished(checked(test.run()), page)
+
+    return open_app
+
+
+def finished(test: AppTest, page: str = "wavecluster") -> AppTest:
+    name = f"{page}:curve job"
+    if name in test.session_state:
+        assert test.session_state[name].wait(PATIENCE)
+        assert not test.session_state[name].error
+    return checked(test.run())
+
+
+def drawn(test: AppTest) -> dict[str, Any]:
+    """What the browser gets: a curve by the key of its slider."""
+    for one in test.get("bidi_component"):
+        if one.proto.component_name == "dpviz_curve":
+            return json.loads(one.proto.json)
+    return {}
+
+
+def table(shown: dict[str, Any]) -> pd.DataFrame:
+    head, *rows = shown["table"]
+    return pd.DataFrame(rows, columns=head).set_index(head[0])
+
+
+@pytest.mark.parametrize(
+    ("page", "method", "score"),
+    [("wavecluster", "privthr", "dsg_c"), ("kmeans", "dplloyd", "nicv_ratio")],
+)
+def test_the_curve_has_the_numbers_of_compare(app, page: str, method: str, score: str) -> None:
+    test = app(page, method=method)
+    shown = drawn(test)[f"{page}:epsilon"]
+    link = {"methods": method, "draws": 20, "score": score, "epsilons": "0.01,0.1,1"}
+    other = AppTest.from_file(APP, default_timeout=120)
+    for name, value in {"data": DATA, **link}.items():
+        other.query_params[name] = str(value)
+    other.switch_page("pages/compare.py")
+    checked(other.run())
+    assert other.session_state["compare:job"].wait(PATIENCE)
+    checked(other.run())
+    rows = other.session_state["compare:found"]._table
+    assert set(rows["seed"]) == set(range(20))
+    compared = summary(rows, score).set_index("epsilon")[["mean", "median", "low", "high"]]
+    numbers = table(shown).iloc[:, 0]
+    for epsilon in (0.01, 0.1, 1.0):
+        said = module._number(Band(**compared.loc[epsilon]), ("median",))
+        assert numbers[f"{epsilon:g}"] == said
+    assert SCORES[score].short in shown["title"]
+
+
+def test_one_draw_is_not_drawn_as_a_curve_of_another_setting(app) -> None:
+    test = app(method="privthr")
+    before = drawn(test)["wavecluster:epsilon"]
+    test.session_state["wavecluster:epsilon"] = 0.3
+    assert drawn(checked(test.run()))["wavecluster:epsilon"] == before
+    test.session_state["wavecluster:p"] = 0.9
+    after = drawn(finished(checked(test.run())))["wavecluster:epsilon"]
+    assert after["table"] != before["table"]
+
+
+def test_a_second_method_lies_over_the_first_and_is_in_the_link(app) -> None:
+    test = app(method="privthr", **{"with": "privqt"})
+    shown = drawn(test)["wavecluster:epsilon"]
+    assert [kind for kind, _ in shown["lines"]] == ["first", "second"]
+    assert "PrivTHR" in shown["words"]
+    assert "PrivQT" in shown["words"]
+    assert test.query_params["with"] == "privqt"
+    alone = drawn(app(method="privqt"))["wavecluster:epsilon"]
+    assert shown["table"][1][4] == alone["table"][1][1]
+    # The method on the screen is not compared with itself.
+    same = drawn(app(method="privqt", **{"with": "privqt"}))["wavecluster:epsilon"]
+    assert [kind for kind, _ in same["lines"]] == ["first"]
+
+
+def test_means_or_medians(app) -> None:
+    median = drawn(app(method="privthr"))["wavecluster:epsilon"]
+    mean = drawn(app(method="privthr", line="mean"))["wavecluster:epsilon"]
+    both = drawn(app(method="privthr", line="both"))["wavecluster:epsilon"]
+    assert median["lines"] != mean["lines"]
+    assert [kind for kind, _ in both["lines"]] == ["first", "first thin"]
+    assert "mean" in mean["words"]
+    assert "median and" in median["words"]
+
+
+def test_a_domain_that_spans_the_data_is_not_private_on_the_curve(app) -> None:
+    assert "not private" not in json.dumps(drawn(app(method="privthr")))
+    shown = drawn(app(method="privthr", domain="data"))["wavecluster:epsilon"]
+    assert shown["title"].startswith("not private")
+    assert "PrivTHR, not private" in shown["words"]
+
+
+def test_a_method_without_noise_has_no_curve(app) -> None:
+    assert drawn(app(method="wavecluster")) == {}
+    assert "wavecluster:curve job" not in app(method="wavecluster").session_state
+
+
+def test_a_slider_that_was_used_gets_its_curve(app) -> None:
+    test = app(method="privthr")
+    assert set(drawn(test)) == {"wavecluster:epsilon"}
+    test.session_state["live_slider:focused"] = "wavecluster:alpha"
+    shown = drawn(finished(checked(test.run())))
+    assert set(shown) == {"wavecluster:epsilon", "wavecluster:alpha"}
+    assert shown["wavecluster:alpha"]["table"][0][0] == "α"
