@@ -2,12 +2,13 @@
 
 import re
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dpviz.base.latex import _MATHS, _SPECIAL, entry, escaped, table
+from dpviz.base.latex import _MATHS, _SPECIAL, Lines, entry, escaped, figure, table
 from dpviz.families import CARDS
-from dpviz.papers.references import keys, references
+from dpviz.papers.references import citation_file, keys, our_bibtex, references
 
 #: Allowed commands, each with the text that it prints.
 PRINTS = {
@@ -85,3 +86,31 @@ def test_every_method_cites_its_papers_and_dpviz():
     ]  # fmt: skip
     # The venue of this paper is unknown.
     assert "howpublished" not in references(CARDS["mcmc"])
+
+
+@given(st.text(), st.lists(st.tuples(st.floats(0, 9), st.floats(0, 9)), max_size=3))
+def test_a_figure_has_its_points_and_plain_texts(text, ends):
+    points = [(float(at), max(one), min(one), max(one)) for at, one in enumerate(ends)]
+    written = figure(
+        [Lines(title=text, lines={text: points})], ("ε", text), (True, False), text, "t"
+    )
+    assert rf"\begin{{axis}}[title={{{escaped(text)}}}" in written
+    assert rf"\addlegendentry{{{escaped(text)}}}" in written
+    assert rf"\caption{{{escaped(text)}}}" in written
+    assert "xmode=log" in written
+    assert "ymode" not in written
+    drawn = re.findall(r"\((\S+), (\S+)\) \+= \(0, (\S+)\) -= \(0, (\S+)\)", written)
+    assert [tuple(map(float, one)) for one in drawn] == [
+        pytest.approx((x, y, high - y, y - low), rel=1e-3, abs=1e-3) for x, y, low, high in points
+    ]
+    assert written.count("{") == written.count("}")
+
+
+def test_our_entry_has_a_group_as_author_a_year_and_an_address(monkeypatch):
+    text = our_bibtex()
+    assert "author = {{The dpviz maintainers}}," in text
+    assert re.search(r"year = \{20\d\d\},", text)
+    assert "url" not in text  # the project has no address yet
+    monkeypatch.setattr("dpviz.papers.references.ADDRESS", "https://example.org/d_p")
+    assert r"url = {https://example.org/d\_p}," in our_bibtex()
+    assert 'url: "https://example.org/d_p"' in citation_file()

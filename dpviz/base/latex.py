@@ -1,13 +1,15 @@
-r"""Tables for LaTeX, in which every text from outside is plain text.
+r"""Tables and figures for LaTeX, in which every text from outside is plain text.
 
-The tables need only the package booktabs. Characters that pdfLaTeX does not have, such as Chinese
-characters, stay unchanged, because LuaLaTeX and XeLaTeX can read them.
+Tables need only the package booktabs, figures only pgfplots. Characters that pdfLaTeX does not
+have, such as Chinese characters, stay unchanged, because LuaLaTeX and XeLaTeX can read them.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 #: Characters that LaTeX reads as commands or prints as other characters. The commands for braces
 #: contain only complete pairs of braces, because BibTeX counts braces.
@@ -107,11 +109,73 @@ def table(
     )
 
 
-def entry(kind: str, key: str, fields: dict[str, str]) -> str:
+@dataclass(frozen=True, kw_only=True)
+class Lines:
+    """One panel of a figure: its title, and the points (x, y, low, high) of each named line."""
+
+    title: str
+    lines: Mapping[str, Sequence[tuple[float, float, float, float]]]
+
+
+def figure(
+    panels: Sequence[Lines],
+    axes: tuple[str, str],
+    logs: tuple[bool, bool],
+    caption: str,
+    label: str,
+    cited: str = "",
+) -> str:
+    r"""Return a figure of lines with error bars, drawn by pgfplots; one picture for each panel.
+
+    ``axes`` are the names of both axes, ``logs`` whether they are logarithmic. Texts are as in
+    :func:`table`. Lines differ in mark and dash, not only in colour.
+    """
+    cite = rf"~\cite{{{cited}}}" if cited else ""
+    modes = "".join(f", {axis}mode=log" for axis, log in zip("xy", logs, strict=True) if log)
+    names = f"xlabel={{{escaped(axes[0])}}}, ylabel={{{escaped(axes[1])}}}"
+    drawn = []
+    for panel in panels:
+        drawn += [
+            r"  \begin{tikzpicture}",
+            rf"    \begin{{axis}}[title={{{escaped(panel.title)}}}, {names}{modes},",
+            r"      width=0.7\linewidth, height=6cm, legend pos=outer north east,",
+            r"      cycle multiindex* list={black, blue, red, teal\nextlist mark list*\nextlist linestyles\nextlist}]",
+        ]
+        for name, points in panel.lines.items():
+            drawn += [
+                r"      \addplot+[error bars/.cd, y dir=both, y explicit] coordinates {",
+                *(
+                    f"        ({x:g}, {y:.6g}) += (0, {max(high - y, 0):.4g})"
+                    f" -= (0, {max(y - low, 0):.4g})"
+                    for x, y, low, high in points
+                    if all(map(math.isfinite, (y, low, high)))
+                ),
+                "      };",
+                rf"      \addlegendentry{{{escaped(name)}}}",
+            ]
+        drawn += [r"    \end{axis}", r"  \end{tikzpicture}"]
+    return "\n".join(
+        [
+            r"% Needs \usepackage{pgfplots} and \pgfplotsset{compat=1.18}.",
+            r"\begin{figure}",
+            r"  \centering",
+            *drawn,
+            rf"  \caption{{{escaped(caption)}{cite}}}",
+            rf"  \label{{fig:{label}}}",
+            r"\end{figure}",
+            "",
+        ]
+    )
+
+
+def entry(kind: str, key: str, fields: dict[str, str], *, group: bool = False) -> str:
     """Return a BibTeX entry; its fields are plain text, and empty fields are left out.
 
     The kind is the type of the entry, for example "misc". The field "author" has names with
-    " and " between them.
+    " and " between them, or the name of one ``group``, which is not split into names.
     """
-    lines = [f"  {name} = {{{escaped(text)}}}," for name, text in fields.items() if text]
+    written = {name: escaped(text) for name, text in fields.items() if text}
+    if group:
+        written["author"] = f"{{{written['author']}}}"
+    lines = [f"  {name} = {{{text}}}," for name, text in written.items()]
     return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])

@@ -314,7 +314,7 @@ def failing_words(failing: Mapping[tuple[str, str], str]) -> list[str]:
 
 
 def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
-    """Parameters that can be the axis of a figure: epsilon, then numeric parameters of all methods.
+    """Parameters that can be the axis of a figure: epsilon, then those that have a slider.
 
     Scores are compared with the true clustering for the same value. So if a parameter is one of
     ``moves_truth`` of the family, each value on the axis has its own true clustering.
@@ -325,7 +325,8 @@ def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
         *(
             one
             for one in OWN
-            if one.kind in ("number", "sides")
+            if one.kind != "choice"
+            and any(one.ends)
             and all(CARDS[method].parameter(one.name) for method in methods)
         ),
     )
@@ -344,11 +345,16 @@ def along(table: pd.DataFrame, axis: str) -> pd.Series[Any]:
 
 def axis_value(axis: Parameter, value: float) -> float:
     """Return a checked value of an axis; raises InputError if it is invalid."""
-    if axis.kind != "sides":
+    if axis.kind == "number":
         return (axis.check or float)(value)
     if not float(value).is_integer():
-        raise InputError(f"{axis.name} = {value:g} is not a whole number of cells: round it.")
-    return grid_shape(int(value), 2)[0]
+        of_cells = " of cells" * (axis.kind == "sides")
+        raise InputError(f"{axis.name} = {value:g} is not a whole number{of_cells}: round it.")
+    if axis.kind == "sides":
+        return grid_shape(int(value), 2)[0]
+    if value < (axis.low or 0):
+        raise InputError(f"{axis.name} = {value:g}: give {axis.low} or more.")
+    return int(value)
 
 
 def subject_of_sample(name: str) -> Subject:

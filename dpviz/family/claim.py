@@ -40,8 +40,10 @@ def why_not(card: Card, config: Configuration, domain: Domain | None) -> str:
 
 
 def variant_words(variant: str, *, private: bool) -> str:
-    """Name of a variant, with a note if the run is not private but its name suggests privacy."""
-    return variant if private else f"{variant} steps, not private"
+    """Name of a variant; a run that is not private is not called sound."""
+    if private:
+        return variant
+    return "not private" if variant == "sound" else f"{variant} steps, not private"
 
 
 def _undeclared(domain: Domain | None) -> bool:

@@ -70,7 +70,7 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
     found = "cluster_centers_"
     fits_counts = False
     searched = (("epsilon", "iterations"),)
-    moves_truth = frozenset[str]()
+    moves_truth = frozenset({"clusters"})
     preparing = "scale"
     finds_number = False
     choosing = ("clusters",)

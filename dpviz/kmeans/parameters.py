@@ -84,6 +84,7 @@ PARAMETERS = (
         usage="number of clusters (default: 8, or as many as the sample has)",
         report="number of clusters",
         meaning="Number of centres.",
+        searched=(2, 3, 5, 8, 12, 20, 30),
     ),
     Parameter(
         name="iterations",

@@ -18,6 +18,10 @@ from dpviz.family.card import Card
 TITLE = "dpviz"
 ABSTRACT = "See what privacy costs: clustering with and without differential privacy"
 LICENCE = "Apache-2.0"
+AUTHOR = "The dpviz maintainers"
+
+#: Year of the version, and the project's address on the web; "" while it has none.
+YEAR, ADDRESS = 2026, ""
 
 _PROCEEDINGS = {
     "CIKM": "ACM International Conference on Information and Knowledge Management (CIKM)",
@@ -117,28 +121,31 @@ def cited(card: Card) -> list[Reference]:
     return [one for one in REFERENCES if one.short in source]
 
 
-def keys(card: Card) -> list[str]:
-    """BibTeX keys to cite for a method: its papers, and dpviz."""
-    return [*(one.key for one in cited(card)), TITLE]
+def keys(*cards: Card) -> list[str]:
+    """BibTeX keys to cite for methods: their papers, and dpviz."""
+    return [*dict.fromkeys(one.key for card in cards for one in cited(card)), TITLE]
 
 
-def references(card: Card) -> str:
-    """Return BibTeX entries of a method's source papers, and of dpviz.
+def references(*cards: Card) -> str:
+    """Return BibTeX entries of the source papers of methods, and of dpviz.
 
-    A comment names the sections of these papers, as on the method's card.
+    A comment names the sections of these papers, as on the card of each method.
     """
-    comment = f"% {escaped(card.title)}: {escaped(card.source)}"
-    return "\n".join([comment, *(one.bibtex for one in cited(card)), our_bibtex()])
+    comments = [f"% {escaped(card.title)}: {escaped(card.source)}" for card in cards]
+    papers = dict.fromkeys(one.bibtex for card in cards for one in cited(card))
+    return "\n".join([*comments, *papers, our_bibtex()])
 
 
 def our_bibtex() -> str:
     """BibTeX entry of dpviz itself."""
     fields = {
-        "key": TITLE,
+        "author": AUTHOR,
         "title": f"{TITLE}: {ABSTRACT.split(':')[0].lower()}",
-        "note": f"Version {__version__}",
+        "year": str(YEAR),
+        "url": ADDRESS,
+        "note": f"Software, version {__version__}, {LICENCE}",
     }
-    return entry("misc", TITLE, fields)
+    return entry("misc", TITLE, fields, group=True)
 
 
 def bibtex() -> str:
@@ -156,8 +163,9 @@ def citation_file() -> str:
         f"abstract: {json.dumps(ABSTRACT)}",
         f"version: {json.dumps(__version__)}",
         f"license: {LICENCE}",
+        *([f"url: {json.dumps(ADDRESS)}"] if ADDRESS else []),
         "authors:",
-        '  - name: "The dpviz maintainers"',
+        f"  - name: {json.dumps(AUTHOR)}",
         "references:",
     ]
     for one in REFERENCES:

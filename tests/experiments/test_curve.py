@@ -55,16 +55,30 @@ def test_points_summarize_the_rows_of_a_sweep_with_the_same_seeds(method: str) -
     assert [point.breaks for point in one.points] == list(broken[known.index] >= 1)
 
 
-@pytest.mark.parametrize("axis", ["alpha", "grid", "density"])
-def test_each_value_is_compared_with_its_own_truth(axis: str) -> None:
-    one = filled("privthr", axis, epsilon=1.0)
+@pytest.mark.parametrize(
+    ("method", "axis"),
+    [
+        ("privthr", "alpha"),
+        ("privthr", "grid"),
+        ("privthr", "density"),
+        ("dplloyd", "clusters"),
+        ("dplloyd", "iterations"),
+    ],
+)
+def test_each_value_is_compared_with_its_own_truth(method: str, axis: str) -> None:
+    one = filled(method, axis, epsilon=1.0)
     point = one.points[len(one.points) // 2]
     plan = module.replace(
         one.plan, seeds=tuple(range(point.draws)), values=(point.value,), epsilons=(1.0,)
     )
-    table = summary(run_sweep(plan), "dsg_c", axis)
+    table = summary(run_sweep(plan), one.score, axis)
     assert table["median"].tolist() == [point.band.median]
-    assert point.value in one.plan.values
+    of = subject()
+    at = int(point.value) if PARAMETERS[axis].kind != "number" else point.value
+    config = config_of(method, of, epsilon=1.0, **{axis: at})
+    trial = family_of(method).build(of.dataset, config, of.bounds("sound"), of.outside)
+    alone = [trial.scores(trial.draw(seed), seed, (one.score,)) for seed in range(point.draws)]
+    assert np.median([found[one.score] for found in alone]) == pytest.approx(point.band.median)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -137,14 +151,14 @@ def test_two_jobs_share_one_curve() -> None:
     assert len(drawn) == len(set(drawn))
 
 
-@pytest.mark.parametrize("name", ["epsilon", "alpha", "grid", "density"])
+@pytest.mark.parametrize("name", ["epsilon", "alpha", "grid", "density", "clusters", "iterations"])
 def test_values_lie_on_the_slider(name: str) -> None:
     one = PARAMETERS[name]
     values = values_of(one)
     assert values[0] == one.low
     assert values[-1] == one.high
     assert values == tuple(sorted(set(values)))
-    if one.kind == "sides":
+    if one.kind != "number":
         assert all(value.is_integer() for value in values)
 
 

@@ -638,8 +638,8 @@ MISTAKES: dict[str, Mistake] = {
         "family/claim.py",
         "ui/test_true_sentences.py",
         a_name_is_a_promise=(
-            'return variant if private else f"{variant} steps, not private"',
-            "return variant",
+            'return "not private" if variant == "sound" else',
+            'return "sound" if variant == "sound" else',
         ),
     ),
     **_of(

@@ -32,7 +32,7 @@ def test_each_paper_has_an_entry_with_all_that_is_known():
     assert "volume = {46}" in fields
     assert "number = {2}" in fields
     assert "note = {In Chinese}" in fields
-    assert f"Version {__version__}" in our_bibtex()
+    assert f"version {__version__}" in our_bibtex()
 
 
 def test_the_citation_file_is_what_the_program_says():

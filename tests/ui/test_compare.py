@@ -34,7 +34,7 @@ from dpviz.experiments.sweep import (
     summary,
 )
 from dpviz.experiments.worker_times import worker_times
-from dpviz.families import CARDS, FAMILIES, family_of, trial_of
+from dpviz.families import CARDS, FAMILIES, PARAMETERS, family_of, trial_of
 from dpviz.figures.compare import Chart, curves
 from dpviz.grid.domain import Domain
 from dpviz.papers import ROWS
@@ -42,6 +42,7 @@ from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.compare import runs as compare_runs
 from dpviz.ui.compare import view
 from dpviz.ui.compare.controls import parse_epsilons, spread
+from dpviz.ui.compare.latex import latex_figure_of, latex_table_of
 from dpviz.ui.compare.links import command_lines, explorer_link
 from dpviz.ui.compare.runs import Found, SweepRequest, fitting, offered
 from dpviz.ui.messages import plain_text
@@ -1253,3 +1254,30 @@ def test_a_plan_that_is_cancelled_keeps_the_runs_that_are_finished(monkeypatch):
     with pytest.raises(SweepCancelled):
         compare_runs.draw_all([left], "request", kept, lambda *_: None, lambda: True)
     assert len(kept.rows(plan)) == 4
+
+
+def test_table_and_figure_are_there_for_latex(app):
+    test = app(**SMALL, methods="privthr,privqt")
+    names = ("This table (LaTeX)", "This figure (LaTeX)", "What to cite (BibTeX)")
+    assert set(names) <= {one.proto.label for one in test.get("download_button")}
+    plan = replace(plan_of(methods=("privthr", "privqt")), scores=("dsg_c",))
+    chart = Chart(
+        heading="ε 1, 50%",
+        score="dsg_c",
+        table=summary(run_sweep(plan), "dsg_c"),
+        data="gaussians",
+        failing=("privqt",),
+    )
+    words = {"caption": "DSG_C over ε", "label": "t", "cited": "dpviz"}
+    text = latex_table_of([chart], PARAMETERS["epsilon"], plan.subjects, **words)
+    assert text.count(r" \\") == 1 + len(chart.table)
+    assert "Fifteen Gaussians & DSG\\_C & PrivTHR & " in text
+    assert "PrivQT, not private & " in text
+    for row in chart.table.to_dict("records"):
+        assert f" & {readable(row['mean'], 4)} & {readable(row['median'], 4)} & " in text
+    for line, column in (("median", "median"), ("both", "median"), ("mean", "mean")):
+        drawn = latex_figure_of([chart], PARAMETERS["epsilon"], line, **words)
+        for row in chart.table.to_dict("records"):
+            assert f"({row['epsilon']:g}, {row[column]:.6g}) += " in drawn
+        assert r"\addlegendentry{PrivQT, not private}" in drawn
+    assert "( )" not in text + drawn

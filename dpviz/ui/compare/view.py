@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -27,10 +28,11 @@ from dpviz.family.claim import variant_words
 from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.family.score import OF_CLASSES
-from dpviz.figures.compare import LINES, Chart, curves, summary_frame
+from dpviz.figures.compare import LINES, Chart, Line, curves, summary_frame
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
 from dpviz.ui.compare.controls import VIEWS, CompareState, sidebar
 from dpviz.ui.compare.illustrations import show_illustration
+from dpviz.ui.compare.latex import latex_figure_of, latex_table_of
 from dpviz.ui.compare.links import command_lines, explorer_link
 from dpviz.ui.compare.paper_sets import given_subjects, stand_in_words, take_along
 from dpviz.ui.compare.runs import (
@@ -139,14 +141,15 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
             f"{preset.paper}. {preset.caption} The papers plot means, so the lines are means here, "
             f"unless you choose medians. {stand_ins}"
         )
+    title = f"{what} over {axis.sign} · {_LINE_WORDS[line]} and band of {drawn} · "
+    title += request.variant_words + " · on stand-ins" * bool(stand_ins and not single)
     clicked = show_panels(
         curves(
             charts,
             methods=plan.methods,
             values=plan.values or plan.epsilons,
             axis=axis,
-            title=f"{what} over {axis.sign} · {_LINE_WORDS[line]} and band of {drawn} · "
-            f"{request.variant_words}" + (" · on stand-ins" if stand_ins and not single else ""),
+            title=title,
             shared=not single,
             mode=theme_mode(),
             line=line,
@@ -170,6 +173,7 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
         show_caption(note)
     show_caption(
         "A click on a point opens the run that is nearest to it. "
+        + f"Not private: {plain_text(request.fails)}. " * bool(request.fails)
         + (
             "Then the paper's own data replace your data on all pages. "
             if any(one in given_subjects() for one in request.subjects.values())
@@ -189,7 +193,7 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
         )
     )
     _open(state, request, tables)
-    _behind(state, request, tables, charts)
+    _behind(state, request, tables, charts, title)
     state.write()
 
 
@@ -419,6 +423,7 @@ def _behind(
     request: SweepRequest,
     tables: Mapping[str, pd.DataFrame],
     charts: Sequence[Chart],
+    title: str,
 ) -> None:
     axis = PARAMETERS[request.any.axis]
     table, runs = summary_frame(charts, axis), pd.concat(tables.values(), ignore_index=True)
@@ -474,9 +479,35 @@ def _behind(
             csv_button(
                 file, saved, label, stamp=request.stamp, key=f"compare:{name}", width="stretch"
             )
+    _show_latex(request, charts, title, state.get("line"))
     if ranks is not None and len(ranks):
         _show_ranks(ranks, axis, titles)
     st.code("\n".join(command_lines(request)), language="shell", wrap_lines=True)
+
+
+def _show_latex(request: SweepRequest, charts: Sequence[Chart], title: str, line: Line) -> None:
+    """Show downloads of the table and of the figure for LaTeX, and of the papers to cite."""
+    from dpviz.papers.references import keys, references  # imported here, because it loads slowly
+
+    cards = [CARDS[name] for name in request.any.methods]
+    axis = PARAMETERS[request.any.axis]
+    words = {
+        "caption": f"{title}. {request.stamp.line}.",
+        "label": "dpviz-compare",
+        "cited": ",".join(keys(*cards)),
+    }
+    table = partial(latex_table_of, charts, axis, request.subjects.values(), **words)
+    picture = partial(latex_figure_of, charts, axis, line, **words)
+    row, file = st.container(horizontal=True), f"{request.stamp.file}-compare"
+    for label, text, name, kind in (
+        ("This table (LaTeX)", table, f"{file}.tex", "text/x-tex"),
+        ("This figure (LaTeX)", picture, f"{file}-figure.tex", "text/x-tex"),
+        ("What to cite (BibTeX)", partial(references, *cards), f"{file}.bib", "text/x-bibtex"),
+    ):
+        row.download_button(
+            label, text, name, kind, key=f"compare:{label}", on_click="ignore",
+            icon=":material/download:",
+        )  # fmt: skip
 
 
 def _with_stand_ins(preset: Preset, request: SweepRequest, table: pd.DataFrame) -> pd.DataFrame:

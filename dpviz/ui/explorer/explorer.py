@@ -603,7 +603,7 @@ def _latex(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:
 
     rows = [
         (
-            f"{one.label} ({one.sign})" if one.sign else one.label,
+            f"{one.label} ({one.sign})" if one.sign.strip() else one.label,
             _MISSING if one.stale or one.rough or one.value == "…" else one.value,
             one.beside,
         )

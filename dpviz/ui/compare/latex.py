@@ -1,0 +1,71 @@
+"""The table and the figure of the compare page for LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from dpviz.base.latex import Lines, figure, table
+from dpviz.base.numbers import readable
+from dpviz.experiments.sweep import Subject
+from dpviz.families import CARDS, score_of
+from dpviz.family.parameter import EPSILON, Parameter
+from dpviz.figures.compare import Chart, Line, summary_frame
+from dpviz.metrics.bands import end_names
+
+
+def latex_table_of(
+    charts: Sequence[Chart],
+    axis: Parameter,
+    subjects: Iterable[Subject],
+    *,
+    caption: str,
+    label: str,
+    cited: str,
+) -> str:
+    """The summary behind the curves: a row for each data set, score, method, budget and value."""
+    frame, titles = summary_frame(charts, axis), {one.name: one.title for one in subjects}
+    draws = int(frame["draws"].max()) if len(frame) else 1
+    over = [] if axis.name == EPSILON.name else [axis]
+    head = ["data", "score", "method", "ε", *(one.sign for one in over)]
+    head += ["draws", "mean", "median", *end_names(draws)]
+    failing = {(chart.data, method) for chart in charts for method in chart.failing}
+    rows = [
+        [
+            titles.get(row["data"], row["data"]),
+            score_of(row["score"]).title,
+            _titled(row["method"], private=(row["data"], row["method"]) not in failing),
+            f"{row['epsilon']:g}",
+            *(f"{row[one.column]:g}" for one in over),
+            str(row["draws"]),
+            *(readable(row[name], 4) for name in ("mean", "median", "low", "high")),
+        ]
+        for row in frame.to_dict("records")
+    ]
+    return table(head, rows, caption, label, cited)
+
+
+def _titled(method: str, *, private: bool) -> str:
+    return CARDS[method].title + ("" if private else ", not private")
+
+
+def latex_figure_of(
+    charts: Sequence[Chart], axis: Parameter, line: Line, *, caption: str, label: str, cited: str
+) -> str:
+    """The curves: a picture for each panel, with medians or means as on the screen, and bands."""
+    columns = [axis.column, "mean" if line == "mean" else "median", "low", "high"]
+    panels = [
+        Lines(
+            title=chart.heading,
+            lines={
+                _titled(method, private=method not in chart.failing): list(
+                    rows[columns].astype(float).itertuples(index=False, name=None)
+                )
+                for method, rows in chart.table.groupby("method", sort=False)
+            },
+        )
+        for chart in charts
+    ]
+    scores = dict.fromkeys(chart.score for chart in charts)
+    names = ", ".join(score_of(name).title for name in scores)
+    logs = (axis.log, all(score_of(name).log for name in scores))
+    return figure(panels, (axis.sign, names), logs, caption, label, cited)
