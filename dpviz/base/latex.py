@@ -139,7 +139,8 @@ def figure(
             r"  \begin{tikzpicture}",
             rf"    \begin{{axis}}[title={{{escaped(panel.title)}}}, {names}{modes},",
             r"      width=0.7\linewidth, height=6cm, legend pos=outer north east,",
-            r"      cycle multiindex* list={black, blue, red, teal\nextlist mark list*\nextlist linestyles\nextlist}]",
+            r"      cycle multiindex* list={black, blue, red, teal\nextlist",
+            r"        mark list*\nextlist linestyles\nextlist}]",
         ]
         for name, points in panel.lines.items():
             drawn += [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -56,11 +57,11 @@ def show_curves(state: UrlState, settings: RunSettings, family: Family) -> None:
     These are the curve over epsilon, and the curve over the parameter whose slider was used last.
     """
     axes = curve_axes(settings.config.method, family.chosen(settings.config))
+    if settings.active.dataset.counts is not None:
+        axes = tuple(one for one in axes if PARAMETERS[one].kind != "sides")  # counts fix the grid
     by_slider = {state.key(PARAMETERS[axis].link): axis for axis in axes}
-    axis = by_slider.get(focused_slider(), EPSILON.name)
-    if isinstance(state.get(PARAMETERS[axis].link), tuple):
-        axis = EPSILON.name  # each column has its own slider
-    wanted = dict.fromkeys(one for one in (axis, EPSILON.name) if one in axes)
+    used = by_slider.get(focused_slider(), EPSILON.name)
+    wanted = dict.fromkeys(one for one in (used, EPSILON.name) if one in axes)
     drawn = {one: _curves(state, settings, family, one) for one in wanted}
     curves = [one.curve for some in drawn.values() for one in some]
     name = f"{state.page}:curve job"
@@ -128,6 +129,11 @@ def _subject(settings: RunSettings) -> Subject:
 
 # -- what the browser draws
 
+#: Kind of a line or of the outline of a band, and its points: value of the axis, height.
+_Line = tuple[str, list[tuple[float, float]]]
+
+_ENDS = ("low", "high")
+
 
 def _data(drawn: Sequence[_Drawn], line: Line) -> dict[str, Any]:
     """Lines, bands and words of the curves over one parameter; heights are from 0 to 1."""
@@ -140,21 +146,31 @@ def _data(drawn: Sequence[_Drawn], line: Line) -> dict[str, Any]:
     # Small differences near the best value do not fill the height.
     worst = max([score.target, *shown], key=lambda value: abs(value - best))
     height = partial(_height, score=score, best=best, worst=worst)
-    lines, bands = [], []
+    lines: list[_Line] = []
+    bands: list[_Line] = []
     for kind, some in zip(("first", "second"), points, strict=False):
-        bands.append([kind, [[at.value, height(at.band.low), height(at.band.high)] for at in some]])
+        low, high = ([(at.value, height(getattr(at.band, end))) for at in some] for end in _ENDS)
+        bands.append((kind, [*low, *reversed(high)]))
         for thin, name in zip(("", " thin"), names, strict=False):
-            ends = [[at.value, height(getattr(at.band, name))] for at in some]
-            lines.append([f"{kind}{thin}", ends])
+            lines.append(
+                (f"{kind}{thin}", [(at.value, height(getattr(at.band, name))) for at in some])
+            )
     private = all(one.private for one in drawn)
     return {
         "lines": lines,
         "bands": bands,
         "breaks": [at.value for at in points[0] if at.breaks],
         "title": ("" if private else "not private · ") + _title(score, best, worst),
+        "side": _side(lines),
         "words": _words(drawn, points, axis.sign, names),
         "table": _table(drawn, points, axis.sign, names),
     }
+
+
+def _side(lines: Sequence[_Line]) -> str:
+    """Side on which there is more space above the lines, for the title."""
+    rise = sum(ends[-1][1] - ends[0][1] for _, ends in lines if ends)
+    return "left" if rise > 0 else "right"
 
 
 def _title(score: Score, best: float, worst: float) -> str:
@@ -213,21 +229,21 @@ def _number(one: Band, names: Sequence[str]) -> str:
 
 def _table(
     drawn: Sequence[_Drawn], points: Sequence[Sequence[Point]], sign: str, names: Sequence[str]
-) -> list[list[str]]:
-    """Rows of texts; the first row has the names of the columns."""
+) -> str:
+    """The numbers of the curves as a table in HTML."""
     by_value: list[Mapping[float, Point]] = [{at.value: at for at in some} for some in points]
     head = [sign]
     for one in drawn:
-        head += [f"{one.title}: {', '.join(names)} (band)", "draws", "clusters broken"]
-    rows = [head]
+        head += [f"{one.title}: {', '.join(names)} and band", "draws", "clusters broken"]
+    rows = []
     for value in sorted({value for some in by_value for value in some}):
         row = [f"{value:g}"]
         for some in by_value:
             at = some.get(value)
-            row += (
-                ["", "", ""]
-                if at is None
-                else [_number(at.band, names), str(at.draws), f"{at.broken:g}"]
-            )
+            row += [_number(at.band, names), f"{at.draws}", f"{at.broken:g}"] if at else [""] * 3
         rows.append(row)
-    return rows
+    return f"<table>{_row('th', head)}{''.join(_row('td', row) for row in rows)}</table>"
+
+
+def _row(tag: str, cells: Sequence[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{html.escape(one)}</{tag}>' for one in cells)}</tr>"

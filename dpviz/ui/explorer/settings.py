@@ -17,7 +17,7 @@ from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.grid.domain import Domain
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.run_title import stamp_of
-from dpviz.ui.explorer.curve_menu import curve_choices
+from dpviz.ui.explorer.curve_menu import curve_choices, menu_words
 from dpviz.ui.session.state import MAX_SEED, UrlState
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.first_method import show_first
@@ -100,7 +100,12 @@ def run_settings(
 def _place_of(state: UrlState, parameter: Parameter, family: Family) -> CurvePlace:
     if parameter.name != EPSILON.name or not family.methods[state.get("method")].card.spends:
         return CurvePlace()
-    return CurvePlace(always=True, choices=curve_choices(state, family), choose=state.set)
+    return CurvePlace(
+        always=True,
+        menu=menu_words(state),
+        choices=curve_choices(state, family),
+        choose=state.set,
+    )
 
 
 def take_method(state: UrlState, method: str, reset: Callable[[], None]) -> None:

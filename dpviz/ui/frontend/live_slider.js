@@ -171,90 +171,61 @@ class LiveSlider {
 
   // The curve lies between label and track; its menu has the choices and a table of its numbers.
   buildCurve(box) {
-    this.panel = element("div", "panel", box);
-    this.panel.popover = "auto";
-    this.panel.addEventListener("toggle", () => this.placePanel());
-    this.asked = element("div", "asked", this.panel);
-    this.table = element("table", "", this.panel);
     this.plot = element("div", "plot", box);
     this.plot.setAttribute("role", "img");
-    this.title = element("span", "title", this.plot);
-    this.drawing = element("div", "drawing", this.plot);
-    this.rider = element("i", "rider", this.drawing);
-    this.drawing.insertAdjacentHTML(
-      "afterbegin",
-      '<svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true"></svg>',
-    );
+    this.plot.innerHTML = `<span class="title"></span><div class="drawing">
+      <svg viewBox="0 0 100 100" preserveAspectRatio="none"></svg><i class="rider"></i></div>`;
+    const [svg, rider] = this.plot.querySelectorAll("svg, .rider");
+    this.panel = element("div", "panel", box);
+    this.panel.popover = "auto";
+    this.asked = element("div", "asked", this.panel);
+    this.asked.onchange = ({ target: { name, value } }) => this.trigger("choice", { name, value });
+    this.table = element("div", "", this.panel);
+    Object.assign(this, { svg, rider, title: this.plot.firstChild });
     this.onCurves = () => this.takeCurve();
     window.addEventListener("dpviz:curves", this.onCurves);
   }
 
   takeCurve() {
-    const curve = window.dpvizCurves?.[this.spec.curve] ?? null;
-    const text = this.spec.curve + JSON.stringify(curve);
+    const curve = window.dpvizCurves?.[this.spec.curve];
+    const text = this.specText + JSON.stringify(curve ?? "");
     if (text === this.curveText) return;
     this.curveText = text;
     this.curve = curve;
-    const x = (value) => (100 * this.scale.positionOf(value)) / this.scale.last;
-    const line = (ends) => ends.map(([v, y]) => `${x(v).toFixed(2)} ${100 - 100 * y}`).join("L");
-    const band = (ends) =>
-      line([...ends.map(([v, low]) => [v, low]), ...ends.toReversed().map(([v, , y]) => [v, y])]);
-    const path = (name, d) => `<path class="${name}" d="M${d}"/>`;
     const { bands, lines, breaks } = curve ?? { bands: [], lines: [], breaks: [] };
-    this.drawing.firstChild.innerHTML = [
-      ...bands.filter(([, ends]) => ends.length).map(([kind, ends]) => path(`band ${kind}`, band(ends))),
-      ...breaks.map((v) => path("break", `${x(v)} 100v-22`)),
-      ...lines.filter(([, ends]) => ends.length).map(([kind, ends]) => path(kind, line(ends)) +
-          path(`dots ${kind}`, ends.map(([v, y]) => `${x(v)} ${100 - 100 * y}h0`).join("M"))),
+    const x = (value) => (100 * this.scale.positionOf(value)) / this.scale.last;
+    const ends = (points) => points.map(([value, y]) => `${x(value)} ${100 - 100 * y}`);
+    const path = (name, d) => (d ? `<path class="${name}" d="M${d}"/>` : "");
+    this.svg.innerHTML = [
+      ...bands.map(([kind, points]) => path(`band ${kind}`, ends(points).join("L"))),
+      ...breaks.map((value) => path("break", `${x(value)} 100v-22`)),
+      ...lines.map(([kind, points]) => path(kind, ends(points).join("L"))),
+      ...lines.map(([kind, points]) => path(`dots ${kind}`, ends(points).map((at) => `${at}h0`).join("M"))),
     ].join("");
-    // Ends of the first line, where the handle rides.
     this.path = (lines[0]?.[1] ?? []).map(([value, y]) => [x(value), y]);
     this.title.textContent = curve?.title ?? "";
+    this.title.style.textAlign = curve?.side ?? "";
     this.plot.setAttribute("aria-label", curve?.words ?? "");
-    this.table.replaceChildren(...(curve?.table ?? []).map((row, i) => {
-      const line = element("tr", "");
-      for (const cell of row) element(i ? "td" : "th", "", line).textContent = cell;
-      return line;
-    }));
+    this.table.innerHTML = curve?.table ?? "";
     if (this.value !== null) this.decorate();
   }
 
+  // Put the rider on the first line, above the thumb.
   ride(share) {
     const after = this.path.findIndex(([x]) => x >= share);
-    this.rider.hidden = after < 0 || this.path[0][0] > share + 1e-9;
+    this.rider.hidden = after < 0 || this.path[0][0] > share;
     if (this.rider.hidden) return;
-    const [right, high] = this.path[after];
-    const [left, low] = this.path[Math.max(0, after - 1)];
-    const part = right > left ? (share - left) / (right - left) : 1;
-    this.rider.style.left = `${share}%`;
-    this.rider.style.bottom = `${100 * (low + part * (high - low))}%`;
+    const [[left, low], [right, high]] = [this.path[Math.max(0, after - 1)], this.path[after]];
+    const y = low + ((share - left) / (right - left || 1)) * (high - low);
+    Object.assign(this.rider.style, { left: `${share}%`, bottom: `${100 * y}%` });
   }
 
-  showChoices(choices) {
-    const text = JSON.stringify(choices);
-    if (text === this.choicesText) return;
-    this.choicesText = text;
-    this.menu.hidden = !choices.length;
-    this.asked.replaceChildren(...choices.map(([name, label, titles, value]) => {
-      const row = element("label", "");
-      row.textContent = label;
-      const list = element("select", "", row);
-      for (const one of Object.keys(titles)) list.add(new Option(titles[one], one));
-      list.value = value;
-      list.addEventListener("change", () => this.trigger("choice", { name, value: list.value }));
-      return row;
-    }));
-    const [, , titles, value] = choices[0] ?? [];
-    const second = titles && Object.keys(titles)[0] !== value ? `vs ${titles[value]}` : "compare";
-    this.menu.textContent = `${second} ▾`;
-    this.menu.setAttribute("aria-label", `Curve under ${this.spec.label}: ${second}, numbers`);
-  }
-
-  placePanel() {
-    const at = this.menu.getBoundingClientRect();
-    const { width } = this.panel.getBoundingClientRect();
-    this.panel.style.left = `${Math.max(8, Math.min(at.left, window.innerWidth - width - 8))}px`;
-    this.panel.style.top = `${at.bottom + 4}px`;
+  // The menu's choices are select boxes, which Python writes.
+  showMenu({ text, choices }) {
+    if (this.asked.innerHTML !== choices) this.asked.innerHTML = choices;
+    this.menu.hidden = !choices;
+    this.menu.textContent = text;
+    this.menu.setAttribute("aria-label", `Curve of ${this.spec.label}: ${text}, numbers`);
   }
 
   listen() {
@@ -272,7 +243,7 @@ class LiveSlider {
     this.range.addEventListener("change", this.onRelease);
     // The pointer may be released anywhere.
     for (const name of RELEASES) window.addEventListener(name, this.onRelease, true);
-    this.range.addEventListener("focus", () => this.askForCurve());
+    this.range.addEventListener("focus", () => setTimeout(() => this.askForCurve(), SETTLE_MS));
     this.range.addEventListener("blur", () => {
       if (!this.settled && !this.playing) this.settle();
     });
@@ -320,7 +291,7 @@ class LiveSlider {
     }
     this.seq = Math.max(this.seq, data.ack);
     this.acked = Math.max(this.acked, data.ack);
-    this.showChoices(data.choices ?? []);
+    this.showMenu(data.menu);
     this.takeCurve();
     this.takeValue(data);
     this.pump();
@@ -510,13 +481,8 @@ class LiveSlider {
 
   // Some sliders get their curve only when they have the focus. A drag sends a message anyway.
   askForCurve() {
-    if (!this.spec.curve || this.spec.always || this.curve) return;
-    clearTimeout(this.askTimer);
-    this.askTimer = setTimeout(() => {
-      if (this.held || this.dirty || this.inflight || !this.settled) return;
-      this.dirty = true;
-      this.pump();
-    }, SETTLE_MS);
+    const asks = this.spec.curve && !this.spec.always && !this.curve;
+    if (asks && this.settled && !this.held && this.range.matches(":focus")) this.settle();
   }
 
   // Send a waiting value, if no message is unanswered.
@@ -594,7 +560,6 @@ class LiveSlider {
     clearTimeout(this.settleTimer);
     clearTimeout(this.answerTimer);
     clearTimeout(this.sayTimer);
-    clearTimeout(this.askTimer);
     window.removeEventListener("dpviz:curves", this.onCurves);
     for (const name of RELEASES) window.removeEventListener(name, this.onRelease, true);
     if (this.observer) this.observer.disconnect();

@@ -6,6 +6,7 @@ also reports whether the value is settled, so that slow views can wait until the
 
 from __future__ import annotations
 
+import html
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -44,10 +45,11 @@ class CurvePlace:
 
     The component ``curve`` hands over the curve by the slider's key. Unless ``always``, the place
     is empty while the slider has no focus. A slider with ``choices`` has a menu; ``choose`` is
-    called with the name of a choice and its new value.
+    called with the name of a choice and its new value. ``menu`` is the text of the menu's button.
     """
 
     always: bool = False
+    menu: str = ""
     choices: Sequence[Choice] = ()
     choose: Callable[[str, str], None] = lambda name, value: None
 
@@ -169,12 +171,27 @@ def live_slider(
             "ack": link.seq,
             "epoch": link.epoch,
             "session": run.session_id if run else "",
-            "choices": curve.choices if curve else (),
+            "menu": _menu(curve),
         },
         on_state_change=partial(_receive, key, allowed),
         **_choosing(input_key, curve),
     )
     return LiveValue(link.returned, not link.dragging)
+
+
+def _menu(curve: CurvePlace | None) -> dict[str, str]:
+    """Text of the menu's button, and its select boxes as HTML."""
+    boxes = []
+    for one in curve.choices if curve else ():
+        options = "".join(
+            f'<option value="{html.escape(value)}"{" selected" * (value == one.value)}>'
+            f"{html.escape(title)}</option>"
+            for value, title in one.titles.items()
+        )
+        boxes.append(
+            f'<label>{html.escape(one.label)}<select name="{one.name}">{options}</select></label>'
+        )
+    return {"text": curve.menu if curve else "", "choices": "".join(boxes)}
 
 
 def _choosing(key: str, curve: CurvePlace | None) -> dict[str, Any]:
