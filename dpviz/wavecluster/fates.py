@@ -84,7 +84,7 @@ class Fates:
     @property
     def broken(self) -> int:
         """Number of true clusters that are not kept."""
-        return self.of.size - self.count("kept")
+        return int((self.of != "kept").sum())
 
     @property
     def headline(self) -> Headline:

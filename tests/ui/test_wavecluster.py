@@ -106,15 +106,13 @@ def test_opens_on_a_clustered_sample(app):
 def test_the_first_visit_shows_what_privacy_costs_and_a_link_means_what_it_did(app):
     """Without a link, clusters are lost; a link that gives no epsilon has the default epsilon."""
     first = app()
-    assert "2 clusters invented, 1 grown</b><b>: epsilon 0.02" in text(first)
+    assert "2 clusters invented, 1 grown: epsilon 0.02. " in text(first)
     assert "14 of 15 true clusters found" in text(first)
     assert "All 15 clusters are found</b><b>: epsilon 1<" in text(app(seed=0))
     # After a reset, the page is as on the first visit.
     test = app(epsilon=1)
     reset = next(one for one in test.button if one.label == "Reset")
-    assert "2 clusters invented, 1 grown</b><b>: epsilon 0.02<" in text(
-        checked(reset.click().run())
-    )
+    assert "2 clusters invented, 1 grown: epsilon 0.02. " in text(checked(reset.click().run()))
 
 
 GOOD = 'class="dpv-card dpv-good'
