@@ -18,7 +18,8 @@ NOT_PRIVATE = "There is no noise: the result can reveal every single record."
 
 #: Fields of a card that are not for users.
 _FOR_PROGRAM = (
-    "post_processes", "decides", "needs_all_records", "lays_own_cells", "theorem", "coarser",
+    "splits", "post_processes", "decides", "needs_all_records", "lays_own_cells", "theorem",
+    "coarser",
 )  # fmt: skip
 
 
@@ -81,9 +82,11 @@ class Card:
     deviations, errata
         Differences between code and paper, with reasons; errors in the paper's numbers or claims,
         with the section and the correct number.
-    post_processes
-        Whether the method moves the centres of its last iteration again, without the data. This
+    splits
+        Words in the place of the slider of alpha, if the method spends a budget without it. This
         field and all fields below are for the program: :attr:`facts` does not contain them.
+    post_processes
+        Whether the method moves the centres of its last iteration again, without the data.
     decides
         Whether noisy numbers decide which steps run; if they do, the run's ``decision`` reports it.
     needs_all_records
@@ -108,6 +111,7 @@ class Card:
     parameters: tuple[Parameter, ...]
     deviations: tuple[str, ...] = ()
     errata: tuple[str, ...] = ()
+    splits: str = ""
     post_processes: bool = False
     decides: bool = False
     needs_all_records: bool = False

@@ -11,7 +11,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.engine.tables import Engine
 from dpviz.data.samples import Sample
 from dpviz.data.stored import Stored
-from dpviz.family.card import VariantName
+from dpviz.family.card import Card, VariantName
 from dpviz.family.comparison import Comparison
 from dpviz.family.method import Method
 from dpviz.family.parameter import CHOOSE, PRIVATE, Parameter
@@ -180,6 +180,10 @@ class AbstractFamily(ABC, Generic[C, M, R]):
     def from_public(self, config: C, records: int, ndim: int) -> dict[str, Any]:
         """Values of parameters that only the settings and the size of the data determine."""
         return {}
+
+    def with_parameter(self, name: str) -> Card:
+        """Card of the first method that has a parameter."""
+        return next(one.card for one in self.methods.values() if one.card.parameter(name))
 
     def parameter(self, name: str) -> Parameter:
         """Return the parameter of that name."""

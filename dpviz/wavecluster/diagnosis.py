@@ -260,6 +260,13 @@ class Diagnostics:
             noise=float(np.sqrt(np.mean(error**2))),
         )
 
+    def first_stage(self, cluster: int) -> Stage | None:
+        """First stage at which a true cluster differs, as in :meth:`diagnose`; None if kept."""
+        inside = self.true.labels == cluster
+        near = ndimage.binary_dilation(inside, np.ones((3,) * inside.ndim))
+        found = outcome(self.true.labels, self.private.labels, cluster)
+        return self._stage(cluster, found, self._finer_parts(inside), near)[0]
+
     def _stage(
         self, cluster: int, found: Outcome, parts: int | None, near: NDArray[np.bool_]
     ) -> tuple[Stage | None, tuple[int, ...] | None]:

@@ -1,13 +1,18 @@
 """The strip: the stages of a method, their views, what is missing, and links to views."""
 
 import json
+import re
+from dataclasses import replace
 from itertools import product
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.data.samples import load_sample
+from dpviz.families import trial_of
 from dpviz.figures import kmeans, wavecluster
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from tests.support import APP
 from tests.support.tiers import daily
@@ -55,9 +60,16 @@ def titles(test: AppTest) -> dict[str, bool]:
         (
             "kmeans",
             "dprefine",
-            {"start": "none: one shot", "iterations": "none: one shot"},
+            {"start": "made from the grid", "iterations": "made from the grid"},
             "DPLloyd",
         ),
+        (
+            "kmeans",
+            "kmeans",
+            {"start": "the best of many", "iterations": "the best of many"},
+            "DPLloyd",
+        ),
+        ("kmeans", "gupt", {"start": "none: one shot", "iterations": "none: one shot"}, "DPLloyd"),
         ("kmeans", "dplloyd", {}, ""),
     ],
 )
@@ -99,6 +111,82 @@ def test_a_stage_has_its_controls_and_tells_their_values():
     assert "T 3" in iterations["label"]
 
 
+def test_alpha_has_its_place_in_every_private_method():
+    for method, one in WAVECLUSTER.items():
+        if not one.card.spends or one.card.parameter("alpha"):
+            assert not one.card.splits
+            continue
+        test = opened("wavecluster", method=method, epsilon=0.7)
+        words = " ".join(part.proto.body for part in test.get("html"))
+        assert f"<b>Counts' share α</b>{one.card.splits}</p>" in words
+        assert one.card.splits.startswith(one.card.title)
+        (button,) = (part for part in test.button if part.label == "Use PrivTHR")
+        checked(button.click().run())
+        assert test.query_params["method"] == "privthr"
+        assert test.query_params["epsilon"] == "0.7"
+        assert test.query_params["alpha"] == "0.9"
+        assert not [part for part in test.button if part.label == "Use PrivTHR"]
+
+
+def test_the_stage_that_broke_the_selected_cluster_is_marked():
+    """With the panel closed nothing is marked; a kept cluster has no mark."""
+    link = {"data": "gaussians", "method": "baseline", "epsilon": 0.2, "g": 64, "p": 0.58}
+    test = opened("wavecluster", **link, wavelet="db2")
+    assert not any(card["mark"] for card in strip_of(test)["cards"])
+    test.session_state["wavecluster:diagnosis"] = True
+    checked(test.run())
+    (box,) = (one for one in test.selectbox if one.label == "True cluster")
+    words = {
+        "by one cell": "clusters", "at the grid": "counts", "the noise in the counts": "noise",
+        "noise from other cells": "wavelet", "at the threshold": "cut",
+    }  # fmt: skip
+    seen = set()
+    for cluster in (1, 2, 3, 5, 7):
+        checked(box.set_value(cluster).run())
+        (box,) = (one for one in test.selectbox if one.label == "True cluster")
+        (said,) = (
+            one.value for one in test.markdown if one.value.startswith(f"Cluster {cluster} ")
+        )
+        marked = {card["name"]: card for card in strip_of(test)["cards"] if card["mark"]}
+        stages = [stage for start, stage in words.items() if start in said.partition(". ")[0]]
+        assert list(marked) == stages[:1], said
+        for card in marked.values():
+            assert card["mark"] == f"✗ {cluster}"
+            assert f"cluster {cluster} first differs here" in card["label"]
+        seen |= {*marked}
+    assert len(seen) >= 3
+
+
+@pytest.mark.parametrize("method", ["dplloyd", "mcmc"])
+def test_scores_are_those_of_the_iteration_that_is_shown(method):
+    link = {"method": method, "epsilon": 0.3, "t": 3, "seed": 2}
+    known = {}
+    for step in (0, 1, 2, None):
+        test = opened("kmeans", **link, **({} if step is None else {"i": step}))
+        board = " ".join(one.proto.body for one in test.get("html"))
+        value, beside = re.search(
+            r'Times the error.*?dpv-value">(.*?)</span><span class="dpv-beside">(.*?)</span>', board
+        ).groups()
+        known[step] = float(value)
+        when = {None: "", 0: "start · ", 1: "iteration 1 · "}.get(step, "iteration 2 · ")
+        assert beside == f"NICV / true · {when}best 1"
+        # The last step of MCMC is its post-processing.
+        marked = re.search(r"<b>(Start|Iteration \d of 3): ", board)
+        assert bool(marked) == (step is not None)
+        if step:
+            assert marked[1] == f"Iteration {step} of 3"
+    dataset = load_sample("incomes")
+    config = KMeansConfig(method=method, clusters=2, epsilon=0.3, iterations=3)
+    trial = trial_of(dataset, config)
+    run = trial.draw(2)
+    path = run.path if run.before is None else [*run.path, run.centers]
+    for step, value in known.items():
+        centers = run.centers if step is None else path[step]
+        one = replace(run, centers=centers)
+        expected = trial.truth.scores(one, ("nicv_ratio",))["nicv_ratio"]
+        assert value == pytest.approx(expected, rel=5e-3)
+
+
 @pytest.mark.parametrize(("step", "stage"), [(0, "start"), (1, "iterations"), (3, "centres")])
 def test_the_player_moves_along_the_stages(step, stage):
     test = opened("kmeans", method="dplloyd", t=3, i=step)
@@ -136,5 +224,5 @@ def test_a_link_opens_its_view_at_its_stage(page, method, view):
         assert choices["All stages"] == (now == "overview")
     # Every card of the strip opens something, or offers another method.
     for card in cards:
-        assert (card["pick"] == "offer") == card["missing"]
+        assert card["pick"] == "use " * card["missing"] + card["name"]
         assert card["label"].endswith(", shown") == (card["name"] in shown(test))

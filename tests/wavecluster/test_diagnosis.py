@@ -157,6 +157,8 @@ def test_haar_carries_no_noise_in(seed, size):
         found = diagnosed(truth, private, number)
         assert found.stage != "subband"
         assert (found.stage is None) == (found.outcome.fate == "kept")
+        same = Diagnostics(truth=truth, private=private, doubled=private).first_stage(number)
+        assert same == found.stage
 
 
 def blobs() -> tuple[Truth, Truth]:

@@ -55,7 +55,7 @@ def stage_of(picture: KMeansPicture) -> str:
 def _start(picture: KMeansPicture, last: int) -> StageCard:
     own = ("clusters", "start")
     if last < 1:
-        return _one_shot("start", own)
+        return _missing(picture, "start", own)
     how = FAMILY.parameter("start").word(picture.private.config.start)
     return StageCard(
         name="start",
@@ -69,7 +69,7 @@ def _start(picture: KMeansPicture, last: int) -> StageCard:
 def _iterations(picture: KMeansPicture, last: int) -> StageCard:
     own = ("iterations", "epsilon", "schedule")
     if last < 1:
-        return _one_shot("iterations", own)
+        return _missing(picture, "iterations", own)
     number = len(picture.private.iterations)
     shown = picture.shown_step if 0 < picture.shown_step < last else None
     fact = f"{shown} of {number}" if shown else counted(number, "iteration")
@@ -82,14 +82,20 @@ def _iterations(picture: KMeansPicture, last: int) -> StageCard:
     )
 
 
-def _one_shot(name: str, parameters: tuple[str, ...]) -> StageCard:
+def _missing(picture: KMeansPicture, name: str, parameters: tuple[str, ...]) -> StageCard:
+    """Card of a stage without a picture, with the reason in about four words."""
+    run = picture.private
+    method = FAMILY.methods[run.config.method].card
+    if not method.spends:
+        fact, said = "the best of many", "many starts run to their end, and the best is shown"
+    elif method.parameter("iterations"):
+        fact, said = "many sets compete", "each generation has many sets of centres"
+    elif run.grid is not None:
+        fact, said = "made from the grid", "the centres are made from the noisy grid alone"
+    else:
+        fact, said = "none: one shot", "the method makes its centres in one shot"
     return StageCard(
-        name=name,
-        fact="none: one shot",
-        said="this run has none, because it makes its centres in one shot",
-        parameters=parameters,
-        missing=True,
-        offer=True,
+        name=name, fact=fact, said=said, parameters=parameters, missing=True, offer=True
     )
 
 

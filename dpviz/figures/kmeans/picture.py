@@ -95,6 +95,16 @@ class KMeansPicture:
         """Centres of a run at a step."""
         return run.centers if self.is_result(run, step) else self.path_of(run)[step]
 
+    @property
+    def up_to_step(self) -> KMeansRun:
+        """The private run as far as the shown step; the run itself if this is its result."""
+        run, step = self.private, self.shown_step
+        if self.is_result(run, step):
+            return run
+        made = self.before.iterations[:step]
+        centers = self.centers_at(run, step)
+        return replace(run, centers=centers, iterations=made, before=None, chain=None)
+
     def noisy_at(self, step: int) -> NDArray[Any] | None:
         """Noisy numbers of records of the private centres at a step, as in a release.
 

@@ -25,6 +25,7 @@ from dpviz.wavecluster.diagnosis import (
     DRAWS,
     Diagnostics,
     RetainedDraws,
+    Stage,
     count_retained,
     diagnostics_of,
     in_words,
@@ -35,6 +36,12 @@ from dpviz.wavecluster.truth import Truth
 _CLUSTER = "wavecluster:diagnosis cluster"
 _LAST = "wavecluster:diagnosis last"
 _DRAWS = "wavecluster:diagnosis draws"
+
+#: Card of the strip for each stage of a diagnosis; the grid decides which cells are counted.
+_CARDS: dict[Stage, str] = {
+    "grid": "counts", "counts": "noise", "subband": "wavelet", "threshold": "cut",
+    "components": "clusters",
+}  # fmt: skip
 
 
 def note_on(
@@ -114,6 +121,31 @@ def diagnosis_panel(
     )
 
 
+def broken_at(settings: RunSettings, truth: Truth, private: Stages) -> tuple[str, str, str]:
+    """Card at which the selected cluster first differs, its mark, and the same in words.
+
+    A cluster is selected if the user chose it, or if the panel is open; otherwise the texts are
+    empty.
+    """
+    known, cluster = st.session_state.get(_LAST, (None, 0))
+    opened = st.session_state.get("wavecluster:diagnosis") and truth.stages.n_clusters
+    if known is not truth and not opened:
+        return "", "", ""
+    finer = _finer(settings, truth)
+    diagnostics = Diagnostics(truth=truth, private=private, doubled=private, finer=finer)
+    if known is not truth:
+        cluster = _first(diagnostics)
+    stage = diagnostics.first_stage(cluster)
+    if stage is None:
+        return "", "", ""
+    return _CARDS[stage], f"✗ {cluster}", f"cluster {cluster} first differs here"
+
+
+def _first(diagnostics: Diagnostics) -> int:
+    # argmin returns the first cluster that is not retained, or cluster 0 if all are retained.
+    return int(diagnostics.retained.argmin()) + 1
+
+
 def _show(
     settings: RunSettings, truth: Truth, private: Stages, picture: WaveClusterPicture
 ) -> None:
@@ -157,8 +189,7 @@ def _show(
 def _chosen(diagnostics: Diagnostics) -> int:
     truth, last = st.session_state.get(_LAST, (None, 0))
     if truth is not diagnostics.truth:
-        # argmin returns the first cluster that is not retained, or cluster 0 if all are retained.
-        last = int(diagnostics.retained.argmin()) + 1
+        last = _first(diagnostics)
     sizes = diagnostics.true.cluster_sizes
 
     def title(cluster: int) -> str:

@@ -309,17 +309,18 @@ class Explorer(ABC):
 
     def open_stage(self, name: str) -> None:
         """Show the first view of a stage."""
-        shown = self.shown_views
-        self.state.set("view", next(one for one in self.stages[name] if one in shown))
+        views, shown = self.stages[name], self.shown_views
+        # If the run lacks this stage, another method was chosen, which has it.
+        self.state.set("view", next((one for one in views if one in shown), views[0]))
 
     def more_choices(self) -> Sequence[Choice]:
         """Further choices at the end of the strip."""
         return ()
 
     @property
-    def broken(self) -> tuple[str, str]:
-        """Stage at which the selected cluster first differs, and words; empty if none is known."""
-        return "", ""
+    def broken(self) -> tuple[str, str, str]:
+        """Stage at which the selected cluster first differs, its mark, and the same in words."""
+        return "", "", ""
 
     @property
     def stamp(self) -> Stamp:
@@ -406,9 +407,8 @@ class Explorer(ABC):
             card.name: [one for name in card.parameters if (one := self.card.parameter(name))]
             for card in cards
         }
-        methods = self.family.methods.values()
-        offered = next(one.card for one in methods if one.card.parameter(self.offers))
-        asks = strip(
+        offered = self.family.with_parameter(self.offers)
+        asked = strip(
             cards,
             self._choices(),
             key=f"strip:{state.page}",
@@ -424,8 +424,13 @@ class Explorer(ABC):
             offered=offered.title,
             open_stage=self.open_stage,
         )
-        if asks:
-            take_method(state, offered.name, partial(self.choose_defaults, state))
+        if asked is not None:
+
+            def choose() -> None:
+                self.choose_defaults(state)
+                self.open_stage(asked)
+
+            take_method(state, offered.name, choose)
 
     def _choices(self) -> list[Choice]:
         """Views of the shown stage if there are several, views of no stage, and switches."""

@@ -176,12 +176,29 @@ class KMeansExplorer(Explorer):
     @cached_property
     def _error(self) -> dict[str, float]:
         """NICV ratio, computed once for headline and readout, because it reads all records."""
-        return self.runs.truth.scores(self.runs.private, ("nicv_ratio",))
+        return self.runs.truth.scores(self.shown_run, ("nicv_ratio",))
+
+    @cached_property
+    def shown_run(self) -> KMeansRun:
+        """The private run up to the step that the player shows."""
+        return self.picture.up_to_step
+
+    @property
+    def _when(self) -> str:
+        """Step that the player shows, in words; empty if it is the result."""
+        if self.shown_run is self.runs.private:
+            return ""
+        step = self.picture.shown_step
+        return f"iteration {step} of {len(self.runs.private.iterations)}" if step else "start"
 
     @property
     def headline(self) -> Headline:
-        """What broke."""
-        return headline(self.runs.truth, self.runs.private, self._error["nicv_ratio"])
+        """What broke, in the step that the player shows."""
+        said = headline(self.runs.truth, self.shown_run, self._error["nicv_ratio"])
+        if not self._when:
+            return said
+        text = f"{said.text[0].lower()}{said.text[1:]}"
+        return replace(said, text=f"{self._when.capitalize()}: {text}")
 
     @property
     def shown_views(self) -> Mapping[View, str]:
@@ -363,7 +380,7 @@ class KMeansExplorer(Explorer):
 
     def readouts(self) -> list[Readout]:
         """Key numbers: the private value in large letters, the true value beside it."""
-        truth, private, known = self.runs.truth, self.runs.private, self._error
+        truth, private, known = self.runs.truth, self.shown_run, self._error
         # For the L1 ball, the paper measures errors inside the ball, after the projection.
         in_ball = private.config.geometry == "l1"
         ratio, sign = (
@@ -402,6 +419,9 @@ class KMeansExplorer(Explorer):
         if truth.records.classes is not None:
             of_true = truth.scores(truth.run, ("class_f",))
             shown.insert(5, class_readout(scores["class_f"], of_true["class_f"]))
+        if self._when:
+            when = self._when.partition(" of ")[0]
+            shown = [replace(one, beside=f"{when} · {one.beside}") for one in shown]
         if private.before is not None:
             earlier = replace(private, centers=private.before, before=None)
             before = truth.scores(earlier, (ratio,))[ratio]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -22,7 +23,14 @@ from dpviz.ui.session.state import MAX_SEED, UrlState
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.first_method import show_first
 from dpviz.ui.widgets.live_slider import CurvePlace
-from dpviz.ui.widgets.parameters import config_of, dragged, left_to_method, slider, sliders_of
+from dpviz.ui.widgets.parameters import (
+    config_of,
+    dragged,
+    left_to_method,
+    slider,
+    sliders_of,
+    take_defaults,
+)
 from dpviz.ui.widgets.readouts import Promise
 from dpviz.ui.widgets.stamp import Stamp
 
@@ -72,9 +80,13 @@ def run_settings(
         shown = [one for one in shown if one.name == EPSILON.name]
         places = iter(st.columns([2, 3]))
     else:
-        others = max(4, sum(sliders_of(state, one) for one in shown)) - 1
+        sliders = sum(sliders_of(state, one) for one in shown) + bool(card.splits)
+        others = max(4, sliders) - 1
         first = 0.43 * others if shown[0].name == EPSILON.name else 1  # 30% of the row for epsilon
-        places = iter(st.columns([first, *[1] * others]))
+        columns_of_row = st.columns([first, *[1] * others])
+        if card.splits:
+            _no_share(state, card, family, columns_of_row.pop(1))
+        places = iter(columns_of_row)
     # A data set that is given as counts fixes the grid.
     counts, columns = active.dataset.counts is not None, active.dataset.columns
     settled = [
@@ -106,6 +118,15 @@ def _place_of(state: UrlState, parameter: Parameter, family: Family) -> CurvePla
         choices=curve_choices(state, family),
         choose=state.set,
     )
+
+
+def _no_share(state: UrlState, card: Card, family: Family, place: DeltaGenerator) -> None:
+    """Say in the place of alpha how the method splits its budget; offer a method with alpha."""
+    share, other = family.parameter("alpha"), family.with_parameter("alpha")
+    with place:
+        st.html(f'<p class="dpv-share"><b>{share.label}</b>{card.splits}</p>')
+        if st.button(f"Use {other.title}", key=f"{state.page}:use share", type="tertiary"):
+            take_method(state, other.name, partial(take_defaults, state, family))
 
 
 def take_method(state: UrlState, method: str, reset: Callable[[], None]) -> None:

@@ -46,7 +46,7 @@ from dpviz.privacy.noise_source import SeededNoise
 from dpviz.ui.data.map_panel import cell_words
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.run_title import side_title, true_words
-from dpviz.ui.explorer.diagnosis import diagnosis_panel, note_on
+from dpviz.ui.explorer.diagnosis import broken_at, diagnosis_panel, note_on
 from dpviz.ui.explorer.draws import Setting
 from dpviz.ui.explorer.explorer import Explorer, PrivateChoice
 from dpviz.ui.explorer.settings import RunSettings
@@ -247,6 +247,11 @@ class WaveClusterExplorer(Explorer):
     def cards(self) -> list[StageCard]:
         """Cards of the run's stages, in the order of the method."""
         return cards(self.picture, self.runs.private)
+
+    @property
+    def broken(self) -> tuple[str, str, str]:
+        """Stage at which the selected cluster first differs, its mark, and the same in words."""
+        return broken_at(self.closer, self.runs.truth, self.runs.private.stages)
 
     def frame(self) -> pd.DataFrame:
         """Table of the numbers in the picture."""

@@ -76,7 +76,7 @@ class Strip {
     const drawn = fit(pictures, card.pictures.length, (parent) => element("canvas", "", parent));
     drawn.forEach((canvas, at) => paint(canvas, card.pictures[at], palettes));
     const [name, fact] = fit(text, 2, (parent) => element("span", "", parent));
-    name.textContent = `${card.mark} ${card.name}`.trim();
+    name.textContent = `${card.name} ${card.mark}`.trim();
     fact.textContent = card.fact;
     one.className = card.missing ? "missing" : card.mark && "broken";
     one.dataset.pick = card.pick;

@@ -15,8 +15,8 @@ from dpviz.ui.widgets.assets import component
 
 _mount = component("strip")
 
-#: Picked name of all cards and choices whose method another method must replace.
-OFFER = "offer"
+#: Beginning of what is picked if another method must replace the method, to have the stage.
+OFFER = "use "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +37,11 @@ def strip(
     controls: Mapping[str, Sequence[str]],
     shown: str,
     settings: Mapping[str, str],
-    broken: tuple[str, str],
+    broken: tuple[str, str, str],
     offered: str,
     open_stage: Callable[[str], object],
-) -> bool:
-    """Show the strip; return whether the user asked for another method, which has what is missing.
+) -> str | None:
+    """Show the strip; return a stage if the user asked for the method that has it.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def strip(
     shown
         Name of the stage that the picture shows; empty if it shows no single stage.
     broken
-        Stage at which a cluster first differs, and words that say so; two empty texts if unknown.
+        Stage at which the selected cluster first differs, its mark, and the same in words.
     offered
         Title of the method that is offered.
     open_stage
@@ -60,13 +60,13 @@ def strip(
     palettes: list[tuple[str, ...]] = []
     listed = [
         {
-            "pick": OFFER if one.missing else one.name,
+            "pick": OFFER + one.name if one.missing else one.name,
             "name": one.name,
             "fact": f"{one.fact} · use {offered}" if one.missing else one.fact,
             "label": _label(one, shown, settings[one.name], broken, offered),
             "shown": one.name == shown,
             "missing": one.missing,
-            "mark": "✗" * (broken[0] == one.name),
+            "mark": broken[1] if broken[0] == one.name else "",
             "controls": controls[one.name],
             "pictures": [_sent(part, palettes) for part in one.thumbnails if not one.missing],
         }
@@ -76,13 +76,14 @@ def strip(
     acts |= {one.title: one.act for one in choices}  # type: ignore[misc]
     buttons = [{"title": one.title, "on": one.pressed, "help": one.help} for one in choices]
     buttons += [
-        {"title": f"Use {offered}", "pick": OFFER, "help": one.said}
+        {"title": f"Use {offered}", "pick": OFFER + one.name, "help": one.said}
         for one in cards
         if one.offer and not one.missing and one.name == shown
     ]
     data = {"cards": listed, "choices": buttons, "palettes": palettes}
     found = _mount(key=key, data=data, on_picked_change=partial(_act, key, acts))
-    return bool(found.picked == OFFER)
+    stage = str(found.picked or "").removeprefix(OFFER)
+    return stage if stage in controls and found.picked == OFFER + stage else None
 
 
 def _act(key: str, acts: Mapping[str, Callable[[], object]]) -> None:
@@ -93,10 +94,10 @@ def _act(key: str, acts: Mapping[str, Callable[[], object]]) -> None:
 
 
 def _label(
-    card: StageCard, shown: str, settings: str, broken: tuple[str, str], offered: str
+    card: StageCard, shown: str, settings: str, broken: tuple[str, str, str], offered: str
 ) -> str:
     parts = [f"Stage {card.name}: {card.said}", settings]
-    parts += [broken[1]] * (card.name == broken[0])
+    parts += [broken[2]] * (card.name == broken[0])
     parts += ["shown"] * (card.name == shown)
     parts += [f"use {offered}"] * card.missing
     return ", ".join(filter(None, parts))

@@ -54,6 +54,7 @@ CARD = Card(
             fails=MODIFIED,
         ),
     ),
+    splits="Baseline spends all of ε on boxes",
     parameters=takes("baseline", "epsilon", "synopsis"),
     lays_own_cells=True,
     deviations=(

@@ -43,6 +43,7 @@ CARD = Card(
             fails=MODIFIED,
         ),
     ),
+    splits="PrivQT spends all of ε on counts",
     parameters=takes("privqt", "epsilon"),
     theorem=4,
     deviations=READINGS,

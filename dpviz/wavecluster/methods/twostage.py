@@ -68,6 +68,7 @@ CARD = Card(
             ),
         ),
     ),
+    splits="Two-stage splits ε by itself",
     parameters=takes("twostage", "epsilon"),
 )
 
