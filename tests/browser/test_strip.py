@@ -72,17 +72,22 @@ def test_kmeans_goes_from_the_records_to_the_centres(explorer: Callable) -> None
     page = explorer("kmeans?method=dprefine&data=incomes").page
     assert "use DPLloyd" in card(page, "iterations").get_attribute("aria-label")
     card(page, "iterations").click()
-    page.wait_for_url("**method=dplloyd**")
+    # The offered method opens at the stage that was asked for.
+    wait_shown(page, "iterations")
+    page.wait_for_url("**method=dplloyd**view=iterations**")
     for name in kmeans.STAGES:
         card(page, name).click()
         wait_shown(page, name)
     card(page, "start").click()
     page.wait_for_url("**i=0**")
     card(page, "centres").click()
+    wait_shown(page, "centres")
     page.wait_for_url("**view=regions**i=5**")
     points = page.get_by_role("button", name="True points", exact=True)
     points.click()
     page.wait_for_url("**points=shown**")
+    # The tick of a pressed button is not a part of its name.
+    assert points.get_attribute("aria-pressed") == "true"
     page.get_by_text("true points").first.wait_for()
 
 

@@ -168,8 +168,8 @@ def test_scores_are_those_of_the_iteration_that_is_shown(method):
             r'Times the error.*?dpv-value">(.*?)</span><span class="dpv-beside">(.*?)</span>', board
         ).groups()
         known[step] = float(value)
-        when = {None: "", 0: "start · ", 1: "iteration 1 · "}.get(step, "iteration 2 · ")
-        assert beside == f"NICV / true · {when}best 1"
+        when = {None: "best 1", 0: "start"}.get(step, f"iteration {step}")
+        assert beside == f"NICV / true · {when}"
         # The last step of MCMC is its post-processing.
         marked = re.search(r"<b>(Start|Iteration \d of 3): ", board)
         assert bool(marked) == (step is not None)

@@ -389,8 +389,11 @@ class Explorer(ABC):
         board = partial(show_board, headline, self.promise, self.hint)
         readouts = self.readouts()
         place = board(readouts, self.first_readouts)
+        picked = st.session_state.get(f"{self.name}:picked")
+        note = self.note(picked) if picked and panels.pieces else None
+        # The strip marks the stage of the cluster of the note.
         self._show_strip()
-        self._show_picture(panels)
+        self._show_picture(panels, note)
         for caption in filter(None, self.captions()):
             show_caption(caption)
         if not embedded():
@@ -458,10 +461,9 @@ class Explorer(ABC):
             )
         return [*choices, *self.more_choices()]
 
-    def _show_picture(self, panels: Panels) -> None:
+    def _show_picture(self, panels: Panels, note: Mapping[str, Any] | None) -> None:
         stamp, active = self.stamp, self.settings.active
-        key = f"{self.name}:picked"
-        picked = st.session_state.get(key)
+        keep = partial(st.session_state.__setitem__, f"{self.name}:picked")
         box = show_panels(
             panels,
             stamp,
@@ -470,8 +472,8 @@ class Explorer(ABC):
             about=self.view,
             boxable=self.boxable and can_draw_box(active),
             fills=True,
-            note=self.note(picked) if picked and panels.pieces else None,
-            pick=partial(st.session_state.__setitem__, key) if panels.pieces else None,
+            note=note,
+            pick=keep if panels.pieces else None,
         )
         take_box(self.state, active, box)
 

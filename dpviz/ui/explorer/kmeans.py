@@ -60,7 +60,7 @@ from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.session.cache import kmeans_truth_of, raster_of, records_of, run_of, sketch_of
 from dpviz.ui.session.job import follow, job_of, pause, start
 from dpviz.ui.session.state import Control, UrlState, choice, whole
-from dpviz.ui.widgets.live_slider import live_slider
+from dpviz.ui.widgets.live_slider import CurvePlace, live_slider
 from dpviz.ui.widgets.parameters import choice_box, chosen
 from dpviz.ui.widgets.readouts import Readout, class_readout, score_readout
 from dpviz.ui.widgets.show import theme_mode
@@ -272,6 +272,7 @@ class KMeansExplorer(Explorer):
                 high_label="result",
                 help="Steps along the path of the private centres.",
                 play=True,
+                curve=CurvePlace() if self.settings.curves else None,
             )
         self.picture = replace(self.picture, step=int(slider.value))
         return slider.settled
@@ -421,7 +422,12 @@ class KMeansExplorer(Explorer):
             shown.insert(5, class_readout(scores["class_f"], of_true["class_f"]))
         if self._when:
             when = self._when.partition(" of ")[0]
-            shown = [replace(one, beside=f"{when} · {one.beside}") for one in shown]
+            # Only a true number stays beside the private number, so that the row is short.
+            kept = [one.beside[-1:].isdigit() and one.beside[:4] == "true" for one in shown]
+            shown = [
+                replace(one, beside=f"{when} · {one.beside}" if stays else when)
+                for one, stays in zip(shown, kept, strict=True)
+            ]
         if private.before is not None:
             earlier = replace(private, centers=private.before, before=None)
             before = truth.scores(earlier, (ratio,))[ratio]

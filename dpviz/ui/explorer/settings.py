@@ -43,12 +43,16 @@ ABOUT_POINTS = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunSettings:
-    """Data and settings of the shown run; ``settled`` is False while a slider is dragged."""
+    """Data and settings of the shown run; ``settled`` is False while a slider is dragged.
+
+    ``curves`` is whether the sliders have places for curves.
+    """
 
     active: ActiveData
     config: Any
     seed: int
     settled: bool
+    curves: bool = False
 
     @property
     def stamp(self) -> Stamp:
@@ -105,6 +109,7 @@ def run_settings(
         config=config_of(state, family, active.neighbours),
         seed=int(state.get("seed")),
         settled=all(settled),
+        curves=curves,
     )
     return settings, list(places)
 
