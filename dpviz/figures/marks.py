@@ -90,13 +90,16 @@ def note(
     }
 
 
-def number_font(mode: Mode, size: int = 13) -> dict[str, Any]:
-    """Font of cluster numbers, readable on any colour."""
+def number_font(mode: Mode, size: int = 13, texts: Sequence[str] = ()) -> dict[str, Any]:
+    """Font of cluster numbers, readable on any colour; some ``texts`` may be struck through."""
     ground = BACKGROUND[mode]
+    shadow = f"0 0 3px {ground}, 0 0 3px {ground}, 0 0 4px {ground}"
+    struck = ["<s>" in text for text in texts]
     return {
         "size": size,
         "color": INK[mode],
-        "shadow": f"0 0 3px {ground}, 0 0 3px {ground}, 0 0 4px {ground}",
+        # The shadow of a line through a number would cover the number.
+        "shadow": ["none" if one else shadow for one in struck] if any(struck) else shadow,
     }
 
 

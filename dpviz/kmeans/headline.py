@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpviz.base.numbers import counted, readable
-from dpviz.family.headline import Headline, all_of
+from dpviz.family.headline import Headline, Word, all_of
 from dpviz.kmeans.run import KMeansRun
 from dpviz.metrics.centers import Placement, placement
 
@@ -16,28 +16,35 @@ if TYPE_CHECKING:
 def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
     """Return a sentence on the true clusters that have no private centre of their own.
 
-    ``ratio`` is the score "nicv_ratio" of the run. The true run may have fewer centres than the
-    private run. Distances are on the scaled domain, see :func:`dpviz.metrics.centers.placement`.
+    ``ratio`` is the score "nicv_ratio" of the run. Pieces are clusters and centres, from 1.
     """
     found = placed(truth, run)
     clusters = len(truth.centers)
     detail = f"{found.one_each:,} of {clusters:,} in place; {_error(ratio)}"
-    parts = []
+    alone, crowded, far = (
+        tuple((one + 1).tolist()) for one in (found.alone, found.crowded, found.far)
+    )
+    words = []
     # The part with the noun comes first: "2 clusters have no centre, 1 has several".
-    if found.alone:
-        have = "has" if found.alone == 1 else "have"
-        parts.append(f"{counted(found.alone, 'cluster')} {have} no centre")
-        parts.append(f"{found.crowded:,} {'has' if found.crowded == 1 else 'have'} several")
-    if found.far:
-        parts.append(f"{counted(found.far, 'centre')} {'is' if found.far == 1 else 'are'} far off")
-    if parts:
-        return Headline(text=", ".join(parts), detail=detail)
+    if alone:
+        have = "has" if len(alone) == 1 else "have"
+        words.append(Word(f"{counted(len(alone), 'cluster')} {have} no centre", "alone", alone))
+        have = "has" if len(crowded) == 1 else "have"
+        words.append(Word(f"{len(crowded):,} {have} several", "crowded" * bool(crowded), crowded))
+    if far:
+        are = "is" if len(far) == 1 else "are"
+        words.append(Word(f"{counted(len(far), 'centre')} {are} far off", "far", far))
+    if words:
+        return Headline.of(words, detail=detail)
     has = "has" if clusters == 1 else "have"
     return Headline(text=f"{all_of(clusters)} {has} a centre", detail=_error(ratio), intact=True)
 
 
 def placed(truth: KMeansTruth, run: KMeansRun) -> Placement:
-    """Compare the positions of the private centres with the true centres."""
+    """Positions of the private centres; the true run may have fewer centres.
+
+    Distances are on the scaled domain, see :func:`dpviz.metrics.centers.placement`.
+    """
     scale = truth.space.scale
     return placement(scale(truth.centers), scale(run.centers))
 

@@ -45,34 +45,38 @@ def matched_f_measure(table: NDArray[np.int64]) -> float:
     return float((sizes[rows] * scores).sum() / max(int(sizes.sum()), 1))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Placement:
-    """Numbers that compare the positions of private centres with the true centres.
+    """The positions of private centres, compared with the true centres.
 
     Each private centre belongs to its nearest true centre.
 
     Parameters
     ----------
+    owner
+        Index of the true centre to which each private centre belongs, shape (K',).
     alone
-        Number of true centres to which no private centre belongs ("orphans").
+        Indexes of true centres to which no private centre belongs ("orphans").
     crowded
-        Number of true centres to which two or more private centres belong.
+        Indexes of true centres to which two or more private centres belong.
     far
-        Number of private centres whose distance from their true centre is more than half the
-        distance from that true centre to the next true centre; 0 if there is only one true centre.
+        Indexes of private centres whose distance from their true centre is more than half the
+        distance from that true centre to the next true centre; none if there is only one true
+        centre.
     one_each
         Number of true centres to which exactly one private centre belongs and is not far.
 
     Notes
     -----
-    If the numbers of private and true centres are equal, ``alone`` is one direction of the centroid
-    index of Fränti, Rezaei, Zhao 2014 (Pattern Recognition 47, 3034-3045): 0 means that both
-    clusterings have centres in the same places.
+    If the numbers of private and true centres are equal, the number of ``alone`` centres is one
+    direction of the centroid index of Fränti, Rezaei, Zhao 2014 (Pattern Recognition 47,
+    3034-3045): 0 means that both clusterings have centres in the same places.
     """
 
-    alone: int
-    crowded: int
-    far: int
+    owner: NDArray[np.intp]
+    alone: NDArray[np.intp]
+    crowded: NDArray[np.intp]
+    far: NDArray[np.intp]
     one_each: int
 
 
@@ -89,9 +93,10 @@ def placement(true: NDArray[np.float64], private: NDArray[np.float64]) -> Placem
     belonging = np.bincount(owner, minlength=len(true))
     close = np.bincount(owner[~far], minlength=len(true))
     return Placement(
-        alone=int(np.count_nonzero(belonging == 0)),
-        crowded=int(np.count_nonzero(belonging > 1)),
-        far=int(np.count_nonzero(far)),
+        owner=owner,
+        alone=np.flatnonzero(belonging == 0),
+        crowded=np.flatnonzero(belonging > 1),
+        far=np.flatnonzero(far),
         one_each=int(np.count_nonzero((belonging == 1) & (close == 1))),
     )
 

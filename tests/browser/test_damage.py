@@ -53,6 +53,36 @@ def words(page: Page) -> dict[str, int]:
     return {text: int(re.search(r"\d+", text.replace(",", ""))[0]) for text in texts}
 
 
+def test_old_cells_fade_and_centres_glide_unless_motion_is_reduced(explorer: Callable) -> None:
+    page = explorer("kmeans?method=dplloyd&epsilon=0.1").page
+    page.evaluate("""() => {
+      window.faded = []; window.glides = 0;
+      const animate = Element.prototype.animate;
+      Element.prototype.animate = function (...more) {
+        window.glides += 1;
+        return animate.apply(this, more);
+      };
+      new MutationObserver((changes) => changes.forEach(({ addedNodes }) => addedNodes.forEach(
+        (one) => one.classList?.contains('dpv-old') && window.faded.push(one)
+      ))).observe(document.querySelector('.live-figure'), { childList: true, subtree: true }); }""")
+
+    def moved(motion: str, at_least: bool) -> None:
+        page.emulate_media(reduced_motion=motion)
+        page.evaluate("() => { window.faded = []; window.glides = 0; }")
+        title = page.locator(".gtitle").text_content()
+        page.get_by_role("slider", name="Privacy budget").focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(f"() => document.querySelector('.gtitle').textContent !== `{title}`")
+        assert page.evaluate("[window.faded.length > 1, window.glides > 14]") == [at_least] * 2
+
+    moved("no-preference", at_least=True)
+    # The old cells end invisible, and none is left of the picture before.
+    page.wait_for_function("""() => window.faded.every((one) =>
+      !one.isConnected || getComputedStyle(one).opacity === '0')""")
+    assert page.locator(".dpv-old").count() == page.evaluate("window.faded.length")
+    moved("reduce", at_least=False)
+
+
 @pytest.mark.parametrize("link", daily(SETTINGS, lambda link: link in (SETTINGS[1], SETTINGS[6])))
 def test_every_number_of_the_headline_has_its_pieces_lit(explorer: Callable, link: str) -> None:
     page = explorer(link).page
@@ -118,10 +148,13 @@ def middle_of(page: Page, number: str, panel: int) -> tuple[float, float]:
 def test_a_click_on_a_cluster_says_what_broke_it_and_hides_nothing_of_it(
     explorer: Callable,
 ) -> None:
-    page = explorer("?epsilon=0.01").page
+    watched = explorer("?epsilon=0.01")
+    page = watched.page
     note = page.get_by_role("dialog")
     for number, panel in (("2", 1), ("2", 2), ("15", 2), ("1", 1)):
         x, y = middle_of(page, number, panel)
+        page.mouse.move(x, y)
+        page.wait_for_function("() => document.querySelector('.lights > g > g path')")
         page.mouse.click(x, y)
         page.get_by_role("dialog", name=f"Cluster {number}:").wait_for()
         page.wait_for_function("() => document.querySelector('.note p').innerText.length > 60")
@@ -133,6 +166,8 @@ def test_a_click_on_a_cluster_says_what_broke_it_and_hides_nothing_of_it(
         assert box["y"] + box["height"] <= page.viewport_size["height"]
         page.keyboard.press("Escape")
         note.wait_for(state="hidden")
+        page.mouse.move(5, 5)
+        watched.wait_calm()
 
 
 def test_the_keyboard_reaches_a_piece_its_note_and_the_panel_below(explorer: Callable) -> None:

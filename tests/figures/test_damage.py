@@ -11,9 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dpviz.figures.kmeans import damage as damage_of_centres
+from dpviz.figures.kmeans import panels as kmeans_panels
 from dpviz.figures.theme import INK, WRONG
 from dpviz.figures.wavecluster import VIEWS, WITH_PIECES, damage, panels
+from dpviz.kmeans.headline import headline
 from dpviz.wavecluster.components import connected_components
+from tests.figures.test_kmeans import scene as of_centres
 from tests.figures.test_wavecluster import method_with, scene
 
 # A quarter of the cells is significant, so that there are several clusters.
@@ -127,6 +131,30 @@ def test_a_method_without_noise_has_no_damage():
     picture = scene(method="wavecluster")
     assert damage.legend(picture) == ""
     assert not [one for one in panels(picture, "clusters").data if one.get("mode") == "lines"]
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.1, 1.0, 1e4])
+def test_the_words_on_centres_have_their_marks(epsilon):
+    picture = of_centres("dplloyd", epsilon=epsilon)
+    shown = kmeans_panels(picture, "regions")
+    words = [one for one in headline(picture.truth, picture.private, 1.0).words if one.kind]
+    of = {kind: pieces for kind, pieces in shown.pieces["of"].items() if pieces}
+    assert {one.kind: len(one.pieces) for one in words} == {
+        kind: len({str(marks[0]) for _, marks in pieces}) for kind, pieces in of.items()
+    }
+    marks = [one for one in shown.data if one.get("mode") == "lines"]
+    looks = [(one["line"]["color"], "dash" in one["line"]) for one in marks]
+    ink = INK["light"]
+    wanted = {"alone": (ink, True), "crowded": (ink, False), "far": (WRONG["light"], False)}
+    assert looks == [wanted[kind] for kind in wanted if kind in of]
+    struck = {text for one in shown.data for text in one.get("text", ()) if "<s>" in text}
+    assert struck == {f"<b><s>{name.split()[1]}</s></b>" for name, _ in of.get("alone", ())}
+    assert bool(damage_of_centres.legend(picture)) == bool(of)
+    # Before the result, there are no marks.
+    if of:
+        start = kmeans_panels(replace(picture, step=0), "regions")
+        assert not start.pieces
+        assert not [one for one in start.data if one.get("mode") == "lines"]
 
 
 def test_the_legend_names_only_the_marks_on_the_map():

@@ -40,6 +40,14 @@ def test_the_sentence_names_what_broke(truth, name):
     run = KMeansRun(config=KMeansConfig(clusters=4), centers=centers, ledger=Ledger())
     found = headline(truth.beyond(centers), run, 1.0)
     assert (found.text, found.intact) == (said, intact)
+    # Each count is the number of its pieces.
+    for word in found.words:
+        assert int(word.text.split()[0]) == len(word.pieces)
+    if name == "three in one":
+        assert {word.kind: word.pieces for word in found.words} == {
+            "alone": (2, 3),
+            "crowded": (1,),
+        }
 
 
 def test_the_error_is_that_of_the_readout(truth):

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.base.numbers import counted
+from dpviz.figures.kmeans import damage
 from dpviz.figures.kmeans.centres import places_of, text_places, true_centres, walk
 from dpviz.figures.kmeans.picture import KMeansPicture
 from dpviz.figures.marks import (
@@ -48,8 +49,10 @@ def draw(picture: KMeansPicture) -> Panels:
     step, left, private = picture.shown_step, picture.left, picture.private
     state, number = _state(picture, step), counted(len(left.centers), "centre")
     true_map = [_records(picture, picture.centers_at(left, step)), *walk(picture, left, step)]
+    at_end = picture.is_result(private, step)
     private_map = [
         *private_ground(picture, picture.centers_at(private, step)),
+        *(damage.traces(picture) if at_end else ()),
         *walk(picture, private, step),
         *_noisy_counts(picture, step),
     ]
@@ -67,6 +70,7 @@ def draw(picture: KMeansPicture) -> Panels:
             f"{picture.title}. Regions of {number}: {picture.left_title} with the records on the "
             f"left, {picture.private_title} on the right, {state}."
         ),
+        pieces=damage.pieces(picture) if at_end else {},
     )
 
 

@@ -153,5 +153,5 @@ def _numbers(
             f"{one} {other if beside else 'center'}"
             for one, other, beside in zip(vertical, sideways, aside | long, strict=True)
         ],
-        textfont=number_font(picture.mode, 13 if shown <= _FEW_NUMBERS else 10),
+        textfont=number_font(picture.mode, 13 if shown <= _FEW_NUMBERS else 10, texts[:shown]),
     )

@@ -95,7 +95,7 @@ def pieces(picture: WaveClusterPicture) -> dict[str, Any]:
         ``grids``: numbers of the true and of the private clusters, for each its cells ``z`` (up,
         right) and, on both axes, the lower end and the width of a cell. ``of``: for each kind of
         :class:`dpviz.family.headline.Word`, its pieces: a name and marks ``[panel, grid, number]``.
-        ``match``: number of the match of each true cluster, 0 if the cluster is lost.
+        ``links``: for each panel, the marks of each cluster and of its partners on the other panel.
     """
     found, numbers = picture.fates, picture.numbers[1]
     grids = []
@@ -113,7 +113,15 @@ def pieces(picture: WaveClusterPicture) -> dict[str, Any]:
             of[word.kind] = [
                 [f"cluster {label}", marks_of(label, match[label - 1])] for label in word.pieces
             ]
-    return {"grids": grids, "of": of, "match": match}
+    links: dict[int, dict[int, list[list[int]]]] = {
+        1: {
+            one: [[1, 0, one], [2, 1, to] if to else [2, 0, one]] for one, to in enumerate(match, 1)
+        },
+        2: {number: [[2, 1, number]] for number in numbers[1:].tolist()},
+    }
+    for one, to in enumerate(match, 1):
+        links[2].get(to, []).append([1, 0, one])
+    return {"grids": grids, "of": of, "links": links}
 
 
 def marks_of(cluster: int, match: int) -> list[list[int]]:

@@ -473,7 +473,7 @@ class Explorer(ABC):
             boxable=self.boxable and can_draw_box(active),
             fills=True,
             note=note,
-            pick=keep if panels.pieces else None,
+            pick=keep if "grids" in panels.pieces else None,
         )
         take_box(self.state, active, box)
 

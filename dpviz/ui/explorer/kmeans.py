@@ -28,6 +28,7 @@ from dpviz.figures.kmeans import (
     KMeansPicture,
     View,
     cards,
+    damage,
     frame,
     iterations,
     panels,
@@ -325,6 +326,8 @@ class KMeansExplorer(Explorer):
         if self.view == "iterations":
             yield iterations.explain(picture)
         elif self.view != "noise":
+            if self.view == "regions" and picture.is_result(picture.private, picture.shown_step):
+                yield damage.legend(picture)
             yield self._key()
         yield " ".join(self._notices())
 
@@ -397,7 +400,7 @@ class KMeansExplorer(Explorer):
             score_readout(SCORES[ratio], decimals(scores[ratio]), scores[ratio], sign=sign),
             Readout(
                 "With a centre",
-                f"{clusters - placed(truth, private).alone:,} / {clusters:,}",
+                f"{clusters - placed(truth, private).alone.size:,} / {clusters:,}",
                 "true clusters",
                 "True clusters that have a private centre: each private centre belongs to the "
                 "nearest true centre.",

@@ -272,15 +272,10 @@ function printed(svg, name, { width, height }) {
 // ---- pieces that the headline counts, and a note on one cluster, above the figure
 
 const HEARD = ["pointerover", "pointerout", "focusin", "focusout", "click", "keydown"];
-const NOTE = `<button type="button" class="close" aria-label="Close the note">✕</button>
-  <b></b><p></p><button type="button" class="below">All stages, below</button>`;
-
-function add(parent, tag, looks) {
-  const svg = tag === "svg" && "http://www.w3.org/2000/svg";
-  const made = document.createElementNS(svg || "http://www.w3.org/1999/xhtml", tag);
-  for (const [name, value] of Object.entries(looks)) made.setAttribute(name, value);
-  return parent.appendChild(made);
-}
+const RING = 16; // radius in pixels of a ring around a place
+const ABOVE = `<svg class="lights"></svg><aside class="note" role="dialog" tabindex="-1" hidden>
+  <button type="button" class="close" aria-label="Close the note">✕</button><b></b><p></p>
+  <button type="button" class="below">All stages, below</button></aside>`;
 
 // ---- one figure
 
@@ -300,9 +295,8 @@ class LiveFigure {
     this.image.setAttribute("aria-label", "Picture, not drawn yet");
     this.image.tabIndex = -1; // target of a skip link
     this.frame.append(this.plot, this.image, this.problem);
-    this.lights = add(this.frame, "svg", { class: "lights" });
-    this.note = add(this.frame, "aside", { class: "note", role: "dialog", tabindex: -1, hidden: "" });
-    this.note.innerHTML = NOTE;
+    this.frame.insertAdjacentHTML("beforeend", ABOVE);
+    [this.lights, this.note] = [...this.frame.children].slice(-2);
     this.note.firstElementChild.addEventListener("click", () => this.pick(null));
     this.note.lastElementChild.addEventListener("click", () => this.openBelow());
     root.appendChild(this.frame);
@@ -315,8 +309,6 @@ class LiveFigure {
     window.addEventListener("dpviz-save", this.saves);
     this.hears = (event) => this.pieces?.of && this.hear(event);
     for (const type of HEARD) document.addEventListener(type, this.hears);
-    this.plot.addEventListener("pointermove", (event) => this.link(this.hit(event)));
-    this.plot.addEventListener("pointerleave", () => this.link(null));
   }
 
   update({ data, setTriggerValue }) {
@@ -400,17 +392,22 @@ class LiveFigure {
     }
     this.revision = layout.uirevision;
     this.config ??= this.makeConfig(Plotly, head.boxable);
+    const still = !this.ready || matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const glide = still ? () => {} : this.fade();
     await Plotly.react(this.plot, head.figure.data, layout, this.config);
+    glide();
     for (const svg of this.plot.querySelectorAll(".main-svg")) {
       svg.setAttribute("aria-hidden", "true");
     }
     this.pieces = head.figure.pieces;
     if (!this.ready) this.plot.on("plotly_afterplot", () => this.drawnAgain());
     this.drawnAgain();
-    this.showNote();
-    if (head.pickable && !this.picking) {
+    this.showNote(head);
+    if (this.pieces.grids && !this.picking) {
       this.picking = true;
-      this.plot.on("plotly_click", ({ event }) => this.pick(this.hit(event)));
+      this.plot.on("plotly_click", ({ points }) => this.pick(this.clusterAt(points[0])));
+      this.plot.on("plotly_hover", ({ points }) => this.link(this.clusterAt(points[0])));
+      this.plot.on("plotly_unhover", () => this.link({}));
     }
     if (head.clickable && !this.listening) {
       this.listening = true;
@@ -464,6 +461,21 @@ class LiveFigure {
     return Plotly.downloadImage(this.plot, { format, filename, scale, ...size });
   }
 
+  // The old cells fade over the new ones; the returned function moves centres from old to new places.
+  fade() {
+    for (const old of this.plot.querySelectorAll(".dpv-old")) old.remove();
+    for (const image of this.plot.querySelectorAll(".hm image")) {
+      if (image.style.opacity === "0") continue;
+      const old = image.closest(".heatmaplayer").appendChild(image.cloneNode());
+      old.setAttribute("class", "dpv-old");
+    }
+    const centres = () => [...this.plot.querySelectorAll(".points:has(~ .text .textpoint) .point")]
+      .map((one) => [one, one.getAttribute("transform").match(/-?[\d.]+/g)]);
+    const before = centres();
+    return () => centres().forEach(([one, [x, y]], i) => before[i] && one.animate(
+      { translate: [`${before[i][1][0] - x}px ${before[i][1][1] - y}px`, "0px 0px"] }, 150));
+  }
+
   drawnAgain() {
     this.hideBlur();
     this.light();
@@ -474,36 +486,18 @@ class LiveFigure {
     return ["xaxis", "yaxis"].map((name) => this.plot._fullLayout[panel === 1 ? name : name + panel]);
   }
 
-  // The cluster at the pointer: its map and number; on an empty place, the true cluster there.
-  hit({ clientX, clientY }) {
-    if (!this.pieces?.grids) return null;
-    const { left, top } = this.plot.getBoundingClientRect();
-    for (const panel of [1, 2]) {
-      const at = this.axes(panel).map(({ _offset, _length, p2d }, axis) => {
-        const pixel = (axis ? clientY - top : clientX - left) - _offset;
-        return pixel >= 0 && pixel <= _length ? p2d(pixel) : NaN;
-      });
-      const found = this.pieces.grids.map(({ z, ends }) => {
-        const [i, j] = at.map((value, axis) => Math.floor((value - ends[axis][0]) / ends[axis][1]));
-        return z[j]?.[i] ?? 0;
-      });
-      if (panel === 2 && found[1]) return { panel, number: found[1], on: panel };
-      if (found[0]) return { panel: 1, number: found[0], on: panel };
-    }
-    return null;
+  // The cluster at a place: its map and number; if the right map is empty there, the true cluster.
+  clusterAt({ x, y, xaxis }) {
+    const [number, right] = this.pieces.grids.map(({ z, ends: [[left, wide], [low, high]] }) =>
+      z[Math.floor((y - low) / high)]?.[Math.floor((x - left) / wide)] ?? 0);
+    const on = xaxis._id === "x" ? 1 : 2;
+    return on === 2 && right ? { panel: 2, number: right, on } : { panel: 1, number, on };
   }
 
-  // Outline the cluster at the pointer, and its partner on the other map.
-  link(at) {
-    let marks = [];
-    if (at?.panel === 1) {
-      const partner = this.pieces.match[at.number - 1];
-      marks = [[1, 0, at.number], partner ? [2, 1, partner] : [2, 0, at.number]];
-    } else if (at) {
-      marks = [[2, 1, at.number]];
-      this.pieces.match.forEach((one, i) => one === at.number && marks.push([1, 0, i + 1]));
-    }
-    if (String(marks) === String(this.linked ?? "")) return;
+  // Outline a cluster and its partner on the other map.
+  link({ panel, number }) {
+    const marks = this.pieces?.links[panel]?.[number] ?? [];
+    if (String(marks) === String(this.linked)) return;
     this.linked = marks;
     this.light();
   }
@@ -527,8 +521,12 @@ class LiveFigure {
     this.light();
   }
 
-  // Cells of one cluster on a map, as a path in pixels.
-  cellsOf([panel, grid, number]) {
+  // Cells of one cluster, or a ring around a place, on a map, as a path in pixels.
+  cellsOf([panel, grid, number, height]) {
+    if (grid === null) {
+      const [x, y] = this.axes(panel).map(({ _offset, d2p }, axis) => _offset + d2p([number, height][axis]));
+      return `M${x - RING} ${y}a${RING} ${RING} 0 1 0 ${2 * RING} 0a${RING} ${RING} 0 1 0 ${-2 * RING} 0z`;
+    }
     const { z, ends } = this.pieces.grids[grid], parts = [];
     const [x, y] = this.axes(panel).map(({ _offset, d2p }, axis) => (cell) =>
       (_offset + d2p(ends[axis][0] + cell * ends[axis][1])).toFixed(1));
@@ -545,45 +543,42 @@ class LiveFigure {
   light() {
     const kind = this.passing || document.documentElement.dataset.dpvLit, { activeElement } = document;
     const lit = this.pieces?.of?.[kind] ?? [];
-    const outlined = [this.linked ?? [], this.head.note?.marks ?? []].filter(({ length }) => length);
+    const outlined = [this.linked, this.head.note?.marks].filter((marks) => marks?.length);
     const path = (marks) => `<path d="${marks.map((mark) => this.cellsOf(mark)).join("")}"/>`;
-    const maps = `<path d="${[1, 2].map((panel) => {
-      const [across, up] = this.axes(panel);
-      return `M${across._offset} ${up._offset}h${across._length}v${up._length}h${-across._length}z`;
-    }).join("")}"/>`;
-    const focused = this.lights.contains(activeElement) ? activeElement.dataset.at : "none";
-    const named = (name) => this.head.pickable ? `tabindex="0" role="button" aria-label="What broke ${name}?"` : "";
-    this.lights.style.width = `${this.plot.clientWidth}px`;
+    const maps = `<path d="${[1, 2].map((panel) => this.axes(panel)).map(([across, up]) =>
+      `M${across._offset} ${up._offset}h${across._length}v${up._length}h${-across._length}z`).join("")}"/>`;
+    const named = (name) => this.pieces.grids ? `tabindex="0" role="button" aria-label="What broke ${name}?"` : "";
     // The mask leaves the outer half of each outline.
-    const html = !lit.length && !outlined.length ? "" : `<clipPath id="dpv-maps">${maps}</clipPath><mask id="dpv-cells">${maps}
-      <g class="holes">${lit.map(([, marks]) => path(marks)).join("")}${outlined.map(path).join("")}</g></mask>
-      <g mask="url(#dpv-cells)">${lit.length ? `<g class="dim">${maps}</g>` : ""}
-      <g clip-path="url(#dpv-maps)">${outlined.map(path).join("")}${lit.map(([name, marks]) =>
+    const html = !lit.length && !outlined.length ? "" : `<clipPath id="dpv-maps">${maps}</clipPath>
+      <mask id="dpv-cells">${maps}<g class="holes">${lit.map(([, marks]) => path(marks)).join("")}
+      ${outlined.map(path).join("")}</g></mask><g mask="url(#dpv-cells)">
+      ${lit.length ? `<g class="dim">${maps}</g>` : ""}<g clip-path="url(#dpv-maps)">
+      ${outlined.map(path).join("")}${lit.map(([name, marks]) =>
         `<g class="piece" data-at="${marks[0]}" ${named(name)}>${path(marks)}</g>`).join("")}</g></g>`;
     if (html === this.shown) return; // otherwise a piece would lose the focus
+    const focused = this.lights.contains(activeElement) && activeElement.dataset.at;
+    this.lights.style.width = `${this.plot.clientWidth}px`;
     this.lights.innerHTML = this.shown = html;
     this.lights.querySelector(`[data-at="${focused}"]`)?.focus({ preventScroll: true });
   }
 
   // Ask for the note on a cluster, or close the note.
   pick(at) {
-    if (!this.head.pickable || !(at || this.head.note)) return;
-    if (at) this.opens = true;
-    else if (this.note.contains(document.activeElement)) this.image.focus({ preventScroll: true });
+    if (!this.pieces.grids || !(at ? at.number : this.head.note)) return;
+    if (!at && this.note.contains(document.activeElement)) this.image.focus({ preventScroll: true });
     this.note.hidden ||= !at;
+    this.opens = Boolean(at);
     this.send("picked", at);
   }
 
   // The note is on the map that was not clicked, in the corner far from the cluster.
-  showNote() {
-    const { note } = this.head;
+  showNote({ note }) {
     this.note.hidden = !note;
     if (!note) return;
+    const [, title, text, below] = this.note.children, [panel, right, low] = note.corner;
     this.note.setAttribute("aria-label", note.title);
-    this.note.querySelector("b").textContent = note.title;
-    this.note.querySelector("p").textContent = note.text;
-    this.note.lastElementChild.hidden = !note.below;
-    const [panel, right, low] = note.corner, [across, up] = this.axes(panel);
+    [title.textContent, text.textContent, below.hidden] = [note.title, note.text, !note.below];
+    const [across, up] = this.axes(panel);
     this.note.style.left = `${across._offset + right * (across._length - this.note.offsetWidth)}px`;
     this.note.style.top = `${up._offset + low * (up._length - this.note.offsetHeight)}px`;
     if (this.opens) this.note.focus({ preventScroll: true });
@@ -592,9 +587,9 @@ class LiveFigure {
 
   openBelow() {
     const panel = document.querySelector(`.st-key-${this.head.note.below} summary`);
-    if (panel && !panel.parentElement.open) panel.click();
-    panel?.scrollIntoView();
-    panel?.focus({ preventScroll: true });
+    if (!panel.parentElement.open) panel.click();
+    panel.scrollIntoView();
+    panel.focus({ preventScroll: true });
   }
 
   // Hide numbers that are too small to read; they appear again after zooming in.

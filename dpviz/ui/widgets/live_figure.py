@@ -94,7 +94,6 @@ def live_figure(
         "boxable": boxable,
         "fills": fills,
         "note": note,
-        "pickable": pick is not None,
     }
     # With a callback, even an empty one, Streamlit reports a click only once.
     callbacks: dict[str, Any] = {"on_clicked_change": lambda: None} if clickable else {}

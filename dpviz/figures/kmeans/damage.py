@@ -1,0 +1,99 @@
+"""What the noise did to the centres, drawn on the private map of an explorer.
+
+* A true cluster without a private centre has a dashed ring at its true mean, and its number is
+  struck through.
+* Thick lines join the true mean of a cluster with its centres if it has several.
+* A centre far from all true means has a red ring and a line to the nearest mean.
+
+These marks are made from the true clusters, so they are only in the owner's picture.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpviz.figures.kmeans.centres import places_of
+from dpviz.figures.kmeans.picture import KMeansPicture
+from dpviz.figures.marks import Floats, Trace, bold_numbers, number_font, scatter
+from dpviz.figures.theme import INK, WRONG
+from dpviz.kmeans.headline import placed
+
+#: Radius of a ring, as a share of each side of the map.
+_RADIUS = 0.03
+
+#: A ring of radius 1, and a gap between two lines.
+_RING = np.stack([one(np.linspace(0, 2 * np.pi, 33)) for one in (np.cos, np.sin)], axis=1)
+_GAP = np.full((1, 2), np.nan)
+
+
+def traces(picture: KMeansPicture) -> list[Trace]:
+    """Marks on the private map of a result."""
+    found, mode = placed(picture.truth, picture.private), picture.mode
+    true, private = _places(picture)
+    radius = _RADIUS * (picture.shown_domain.highs - picture.shown_domain.lows)
+    several = np.isin(found.owner, found.crowded)
+    drawn = []
+    if found.alone.size:
+        rings = [part for one in found.alone for part in (true[one] + radius * _RING, _GAP)]
+        drawn.append(_lines(rings, {"color": INK[mode], "width": 1.2, "dash": "4px,3px"}))
+        texts = [f"<s>{one + 1}</s>" for one in found.alone]
+        font = number_font(mode, texts=texts)
+        drawn.append(scatter("text", *true[found.alone].T, text=bold_numbers(texts), textfont=font))
+    if several.any():
+        ends = zip(true[found.owner[several]], private[several], strict=True)
+        line = {"color": INK[mode], "width": 4}
+        drawn.append(_lines([one for pair in ends for one in (*pair, _GAP)], line, opacity=0.55))
+    if found.far.size:
+        ends = zip(true[found.owner[found.far]], private[found.far], strict=True)
+        rings = [[mean, centre, _GAP, centre + radius * _RING, _GAP] for mean, centre in ends]
+        line = {"color": WRONG[mode], "width": 1.8}
+        drawn.append(_lines([one for ring in rings for one in ring], line))
+    return drawn
+
+
+def legend(picture: KMeansPicture) -> str:
+    """Say in a few words what the marks mean that are on the map."""
+    found = placed(picture.truth, picture.private)
+    said = {
+        "dashed ring: a true cluster without a centre": found.alone.size,
+        "thick lines: several centres in one cluster": found.crowded.size,
+        "red ring: a centre far from its cluster": found.far.size,
+    }
+    return " · ".join(words for words, there in said.items() if there)
+
+
+def pieces(picture: KMeansPicture) -> dict[str, Any]:
+    """Clusters and centres that each word of the headline counts.
+
+    The result is as in :func:`dpviz.figures.wavecluster.damage.pieces`, with marks ``[panel, None,
+    x, y]`` and without grids.
+    """
+    found = placed(picture.truth, picture.private)
+    true, private = (places.tolist() for places in _places(picture))
+
+    def cluster(one: int) -> list[Any]:
+        centres = [[2, None, *private[at]] for at in np.flatnonzero(found.owner == one)]
+        return [f"cluster {one + 1}", [[1, None, *true[one]], [2, None, *true[one]], *centres]]
+
+    def centre(one: int) -> list[Any]:
+        mean = [1, None, *true[found.owner[one]]]
+        return [f"centre {one + 1}", [[2, None, *private[one]], mean]]
+
+    of = {"alone": map(cluster, found.alone), "crowded": map(cluster, found.crowded)}
+    return {"of": {kind: list(one) for kind, one in {**of, "far": map(centre, found.far)}.items()}}
+
+
+def _places(picture: KMeansPicture) -> tuple[Floats, Floats]:
+    """Places of true and private centres on the map, shapes (K, 2) and (K', 2)."""
+    true, private = (
+        np.stack(places_of(picture, run.centers), axis=1)
+        for run in (picture.truth, picture.private)
+    )
+    return true, private
+
+
+def _lines(parts: list[Floats], line: dict[str, Any], **more: Any) -> Trace:
+    x, y = np.vstack(parts).T
+    return scatter("lines", x, y, line=line, **more)
