@@ -14,15 +14,15 @@ from dpviz.figures.marks import (
     Trace,
     base_layout,
     coded,
+    hatching,
     heatmap,
     middles,
     note,
-    outline,
     outlined,
     scatter,
 )
 from dpviz.figures.panels import Panels, add_axes, add_heading, on
-from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, NOISE, Mode
+from dpviz.figures.theme import BACKGROUND, BOTH, INK, NOISE, WRONG, Mode, blend
 from dpviz.grid.domain import Domain
 
 #: Number of maps in a row, number of rows, and minimum height in pixels; square maps are higher
@@ -111,7 +111,7 @@ def _cells(
     labels = np.asarray(result["labels"])
     width = (domain.highs - domain.lows) / labels.shape
     kinds = np.concatenate([[0], np.where(real, 1, 2)])[labels]
-    colours = coded([BACKGROUND[mode], BOTH[mode], INVENTED[mode]])
+    colours = coded([BACKGROUND[mode], BOTH[mode], blend(WRONG[mode], BACKGROUND[mode], 0.16)])
     invented, ink = (np.flatnonzero(~real) + 1)[:_MOST_MARKS], INK[mode]
     cross = outlined(4, ink, "x-thin", ink, 1)
     order = np.argsort(labels, axis=None, kind="stable")
@@ -119,7 +119,7 @@ def _cells(
     x, y = middles(np.unravel_index(first, labels.shape), domain, width)
     return [
         heatmap(kinds, domain, width, **colours),
-        outline(kinds == 2, domain, width, {"color": INVENTED[mode], "width": 1}),
+        hatching(kinds == 2, domain, width, mode),
         scatter("markers", x, y, f"invented<br>{PLACE}", marker=cross),
     ]
 
@@ -136,7 +136,7 @@ def _centres(result: Mapping[str, Any], real: NDArray[np.bool_], mode: Mode) -> 
         )
         for chosen, name, look in (
             (real, "centre", (8, BOTH[mode], "circle")),
-            (~real, "centre that finds no cluster", (9, INVENTED[mode], "x")),
+            (~real, "centre that finds no cluster", (9, WRONG[mode], "x")),
         )
     ]
 
@@ -145,7 +145,7 @@ def _key(layout: dict[str, Any], real: str, wrong: str, mode: Mode) -> None:
     left, bottom = 4 * (1 + 0.05) / _ACROSS, 0.40
     lines = (
         f'<span style="color:{BOTH[mode]}">■</span> {real}',
-        f'<span style="color:{INVENTED[mode]}">✕</span> {wrong}',
+        f'<span style="color:{WRONG[mode]}">✕</span> {wrong}',
         "○ a true cluster's place",
         f'<span style="color:{NOISE[mode]}">public data, not yours</span>',
     )

@@ -19,7 +19,7 @@ from dpviz.data.background import coastlines
 from dpviz.data.cities import cities_within, city_words
 from dpviz.data.geographic import Bounds, in_degrees, map_axes
 from dpviz.data.scale import Scale, length, scale_of
-from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, blend, zero_centred
+from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, WRONG, blend, zero_centred
 from dpviz.grid.domain import Domain
 from dpviz.release.formatting import cut, escape, number
 from dpviz.release.tables import Document, block_sums, on_map, run_line, tidy
@@ -48,13 +48,14 @@ _CHARACTER = 0.6
 
 _SMALL, _LABEL, _HEADING = 11, 12, 15
 
-_GROUND, _INK = BACKGROUND["light"], INK["light"]
+_GROUND, _INK, _WRONG = BACKGROUND["light"], INK["light"], WRONG["light"]
 _LINE = blend(_INK, _GROUND, 0.45)
 
-#: Pattern over clusters that noise alone could have made; fine enough for a small block.
+#: Pattern over clusters that noise alone could have made, as in an explorer; fine enough for a
+#: small block.
 _HATCHING = (
     '<defs><pattern id="clusters-doubtful" width="5" height="5" patternUnits="userSpaceOnUse" '
-    f'patternTransform="rotate(45)"><path d="M0 0v5" stroke="{_INK}" stroke-width="1.6"/>'
+    f'patternTransform="rotate(45)"><path d="M0 0v5" stroke="{_WRONG}" stroke-width="1.6"/>'
     "</pattern></defs>"
 )
 
@@ -494,8 +495,8 @@ def _outline(frame: Frame, feature: Mapping[str, Any], of_cells: bool) -> str:
     path = f'<path {look} fill-rule="evenodd" d="{drawn}"><title>{name}</title></path>'
     if not _doubtful(feature):
         return path
-    pale = f'fill="{blend(fill, _GROUND, 0.35)}" fill-rule="evenodd" d="{drawn}"'
-    hatched = f'fill="url(#clusters-doubtful)" stroke="{_INK}" stroke-width="0.75"'
+    pale = f'fill="{blend(_WRONG, _GROUND, 0.16)}" fill-rule="evenodd" d="{drawn}"'
+    hatched = f'fill="url(#clusters-doubtful)" stroke="{_WRONG}" stroke-width="1.5"'
     return (
         f"<path {pale}/>\n"
         f'<path {hatched} fill-rule="evenodd" d="{drawn}">'

@@ -9,7 +9,7 @@ import pytest
 
 from dpviz.figures.panels import Panels
 from dpviz.figures.rehearsal import small_maps
-from dpviz.figures.theme import INVENTED
+from dpviz.figures.theme import WRONG
 from dpviz.grid.domain import Domain
 
 BOX = Domain(((0.0, 4.0), (10.0, 12.0), (0.0, 1.0)))
@@ -21,7 +21,7 @@ def of(results: list[tuple[dict[str, Any], list[bool]]], domain: Domain = BOX) -
     return small_maps(draws, PLACES, ("x<b>", "y", "z"), domain, "the plan", "light")
 
 
-def test_cells_of_invented_clusters_have_a_colour_an_outline_and_a_cross() -> None:
+def test_cells_of_invented_clusters_have_a_colour_an_outline_hatching_and_a_cross() -> None:
     labels = np.zeros((8, 4), dtype=np.int32)
     labels[1:3, 1], labels[6, 2], labels[7, 0] = 1, 2, 3
     cells = {"kind": "cells", "labels": labels}
@@ -29,7 +29,12 @@ def test_cells_of_invented_clusters_have_a_colour_an_outline_and_a_cross() -> No
     panels.figure()  # Plotly accepts all properties
     heat, outline, crosses, rings = (one for one in panels.data if one["xaxis"] == "x")
     assert np.array_equal(heat["z"].T, np.where(labels > 1, 2, labels))
-    assert outline["line"]["color"] == INVENTED["light"]
+    assert outline["line"]["color"] == WRONG["light"]
+    # Of both invented clusters, the outline has four sides, and the hatching has oblique strokes.
+    x, y = (np.reshape(outline[axis], (-1, 3))[:, :2] for axis in "xy")
+    oblique = (np.ptp(x, axis=1) > 0) & (np.ptp(y, axis=1) > 0)
+    assert (~oblique).sum() == 8
+    assert oblique.sum() >= 2
     assert (crosses["x"].tolist(), crosses["y"].tolist()) == ([3.25, 3.75], [11.25, 10.25])
     assert rings["x"].tolist() == [1.0, 3.0]
     headings = [one["text"] for one in panels.layout["annotations"]]

@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpviz.families import CARDS, FAMILIES
+from dpviz.figures.theme import WRONG
 from dpviz.grid.domain import Domain
 from dpviz.release import doubt as module
 from dpviz.release.doubt import LEVEL, doubt
@@ -122,6 +123,8 @@ def test_files_mark_what_is_doubtful_and_files_of_version_1_stay_as_they_are() -
     picture, report = after["clusters.svg"].decode(), after["report.html"].decode()
     assert "hatched: 1 that may be noise" in picture
     assert picture.count('fill="url(#clusters-doubtful)"') == 1
+    # The doubtful cluster is hatched and outlined in red, as an invented cluster in an explorer.
+    assert picture.count(f'stroke="{WRONG["light"]}"') == 2
     assert ">2?</text>" in picture
     assert "1 of 2 clusters may be noise." in report
     assert "By a rule." in report
