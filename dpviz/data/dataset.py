@@ -122,8 +122,8 @@ class Dataset:
         """Raise InputError if all points are outside a domain."""
         if self.points is not None and len(self.points) and n_outside == len(self.points):
             raise InputError(
-                f"domain {domain} holds none of the {len(self.points):,} points: declare bounds in "
-                "the units of the data."
+                f"domain {domain} holds none of the {len(self.points):,} points: it gives "
+                f"{domain.of(self.columns)}; give bounds in the units of the data, in this order."
             )
 
     def take(self, part: NDArray[np.bool_] | NDArray[np.intp]) -> Dataset:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.base.errors import InputError, shown
-from dpviz.base.numbers import counted
+from dpviz.base.numbers import counted, readable
 from dpviz.base.threads import in_threads, spans
 
 Outside = Literal["clip", "drop"]
@@ -120,6 +120,13 @@ class Domain:
     def __str__(self) -> str:
         """``"lo,hi;lo,hi"``, read back by :meth:`parse`."""
         return ";".join(f"{lo!r},{hi!r}" for lo, hi in self.bounds)
+
+    def of(self, columns: Sequence[str]) -> str:
+        """Bounds with the names of their columns, in their order: "x 0 to 1, y 0 to 2"."""
+        pairs = zip(columns, self.bounds, strict=True)
+        return ", ".join(
+            f"{shown(name)} {readable(lo, 6)} to {readable(hi, 6)}" for name, (lo, hi) in pairs
+        )
 
     @property
     def ndim(self) -> int:

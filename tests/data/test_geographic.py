@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from dpviz import EUGkM
 from dpviz.base.errors import InputError
 from dpviz.data.cities import check_not_exchanged, city_words, exchanged
+from dpviz.data.dataset import Dataset
 from dpviz.data.geographic import (
     axes_words,
     in_degrees,
@@ -244,3 +245,9 @@ def test_a_city_shows_what_is_where():
     assert "to the right (x) and b upwards" in axes_words(("a", "b"), leipzig)
     assert axes_words(("a", "b", "c"), leipzig) == ""
     assert "not in degrees" in axes_words(("lat", "lon"), ((0, 5e8), (0, 5e8)))
+
+
+def test_bounds_in_the_wrong_order_are_named_with_their_columns():
+    data = Dataset(name="b", points=np.array([[52.5, 13.4]]), columns=("Breite", "Länge"))
+    with pytest.raises(InputError, match="it gives Breite 13 to 14, Länge 52 to 53; give bounds"):
+        data.check_some_inside(Domain.parse("13,14;52,53"), 1)

@@ -357,6 +357,50 @@ def test_bounds_belong_to_columns_and_not_to_positions() -> None:
     assert visit(test, "kmeans")["domain"] == wanted
 
 
+@pytest.mark.parametrize(
+    ("typed", "domain"),
+    [
+        ("0, 70", ";".join(["0.0,70.0"] * 5)),
+        ("0 40\n0\t50\n0,20\n-1, 30\n0 , 60\n", domain_of(*"abcde")),
+        ("0,40;0,50;0,20;-1,30;0,60", domain_of(*"abcde")),
+    ],
+)
+def test_one_box_declares_the_bounds_of_many_columns(typed: str, domain: str) -> None:
+    test = many_columns(method="dplloyd")
+    set_by_hand(test, "kmeans", "domain", "data")
+    set_by_hand(test, "kmeans", "domain", "declared")
+    (box,) = (one for one in test.text_area if one.label == "All columns at once")
+    checked(box.input(typed).run())
+    assert link_of(test)["domain"] == domain
+    boxes = [one for one in test.text_input if one.label.endswith(": from, to")]
+    assert [one.label[0] for one in boxes] == list("abcde")
+    shown = [tuple(map(float, one.value.split(","))) for one in boxes]
+    wanted = [tuple(map(float, one.split(","))) for one in domain.split(";")]
+    assert shown == wanted
+    # Two columns have their two boxes.
+    visit(test, "wavecluster")
+    assert not any(one.label == "All columns at once" for one in test.text_area)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("0,1;0,2;0,3", "The list has 3 ranges, but there are 5 columns"),
+        ("\n".join(["0,1"] * 6), 'for each of "a", "b", "c", "d", "e", in this order'),
+        ("5,1", "the first bound must be less"),
+        ("here", "is no pair of bounds"),
+    ],
+)
+def test_a_list_of_bounds_that_does_not_fit_is_one_sentence(typed: str, said: str) -> None:
+    test = many_columns(method="dplloyd")
+    before = link_of(test)
+    (box,) = (one for one in test.text_area if one.label == "All columns at once")
+    checked(box.input(typed).run())
+    (error,) = (one.value for one in test.error)
+    assert said in error
+    assert link_of(test) == before
+
+
 def test_the_link_to_a_release_has_the_bounds_in_the_order_of_its_columns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -476,6 +520,59 @@ def test_a_release_of_own_data_keeps_k_but_lets_the_method_choose() -> None:
     # On this page, the user may choose that the value is used.
     set_by_hand(test, "release", "choose", "given")
     assert not_used(test) == ""
+
+
+STARTING = "starting values for any data, not chosen for yours"
+
+
+@pytest.mark.parametrize("page", ["wavecluster", "kmeans"])
+def test_own_data_do_not_start_with_the_settings_of_a_sample_set(page: str) -> None:
+    test = opened(page, {"data": "checkins", "epsilon": "0.3"})
+    assert held(test, page, "k" if page == "kmeans" else "g") > 20
+    set_by_hand(test, page, "epsilon", 0.3)
+    (box,) = (one for one in test.selectbox if one.label == "Data")
+    checked(box.set_value("own").run())
+    load(test, "table.csv", TABLE)
+    found = link_of(test)
+    wanted = {"k": "8"} if page == "kmeans" else {"g": "64", "p": "0.5"}
+    assert (wanted | {"epsilon": "0.3"}).items() <= found.items()
+    assert STARTING in said(test)
+    # A release has the same values; no record has decided them.
+    assert wanted.items() <= visit(test, "release").items()
+    visit(test, page)
+    name = next(iter(wanted))
+    set_by_hand(test, page, name, 5)
+    assert STARTING not in said(test)
+    link = link_of(test)
+    visit(test, "audit")
+    assert visit(test, page) == link
+
+
+@pytest.mark.parametrize("first", ["kmeans", "wavecluster"])
+def test_k_starts_at_the_number_of_classes_and_a_release_says_so(first: str) -> None:
+    test = load(opened(first, {"data": "own", "columns": "a,b"}), "table.csv", TABLE)
+    set_by_hand(test, first, "classes", "kind")
+    assert visit(test, "kmeans")["k"] == "3"
+    words = "K 3 was taken from the classes of your data"
+    given = {"columns": "a,b", "data": "own", "method": "eugkm", "k": "3"}
+    assert visit(test, "release", **given)["k"] == "3"
+    assert words in said(test)
+    visit(test, "release", **given, choose="private")
+    assert words not in said(test)
+    # A number that the user chose stays.
+    visit(test, "kmeans")
+    set_by_hand(test, "kmeans", "k", 7)
+    set_by_hand(test, "kmeans", "classes", "")
+    set_by_hand(test, "kmeans", "classes", "c")
+    assert link_of(test)["k"] == "7"
+    visit(test, "release", **given | {"k": "7"})
+    assert words not in said(test)
+
+
+def test_a_link_keeps_its_k_beside_classes() -> None:
+    given = {"data": "own", "columns": "a,b", "classes": "kind", "k": "8"}
+    test = load(opened("kmeans", given), "table.csv", TABLE)
+    assert link_of(test)["k"] == "8"
 
 
 def test_nobody_who_chose_nothing_reads_of_choices() -> None:

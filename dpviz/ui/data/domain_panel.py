@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from dpviz.base.errors import InputError, shown
+from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.numbers import readable
 from dpviz.data.cities import box_around, cities
 from dpviz.data.dataset import Dataset
@@ -175,6 +177,16 @@ def _boxes(
     keys = [f"domain:{axis}:{token}@{typed[0]}" for axis in range(dataset.ndim)]
     error_key = f"domain:error:{token}"
 
+    def declare(texts: list[str]) -> None:
+        for name, text in zip(dataset.columns, texts, strict=True):
+            _check_box(name, text)
+        domain = Domain.parse(";".join(texts))
+        check_bounds(dataset.columns, domain)
+        if dataset.domain is None and typed[1] in ("", "data"):
+            # These are the first bounds of own data; points outside may be far away.
+            state.set("outside", "drop")
+        state.set("domain", "declared" if domain == dataset.domain else str(domain))
+
     def changed() -> None:
         st.session_state.pop(error_key, None)
         texts = [st.session_state[key].strip() for key in keys]
@@ -183,18 +195,13 @@ def _boxes(
             typed[1] = "declared"
             return
         try:
-            for name, text in zip(dataset.columns, texts, strict=True):
-                _check_box(name, text)
-            domain = Domain.parse(";".join(texts))
-            check_bounds(dataset.columns, domain)
-            if dataset.domain is None and typed[1] in ("", "data"):
-                # These are the first bounds of own data; points outside may be far away.
-                state.set("outside", "drop")
-            state.set("domain", "declared" if domain == dataset.domain else str(domain))
+            declare(texts)
             typed[1] = state.get("domain")
         except InputError as error:
             st.session_state[error_key] = (texts, str(error))
 
+    if dataset.ndim > 2:
+        _all_at_once(dataset.columns, declare, f"domain:all:{token}@{typed[0]}")
     current = _declared(dataset, setting)
     for axis, (key, name) in enumerate(zip(keys, dataset.columns, strict=True)):
         bounds = current.bounds[axis] if current else ()
@@ -214,6 +221,47 @@ def _boxes(
     texts, error = st.session_state.get(error_key, (None, ""))
     if texts == [st.session_state[key].strip() for key in keys]:
         show_error(error)
+
+
+def _all_at_once(columns: Sequence[str], declare: Callable[[list[str]], None], key: str) -> None:
+    """Show one box for the bounds of all columns: one range for all of them, or a list."""
+    failed = f"{key}:error"
+
+    def changed() -> None:
+        text = st.session_state[key]
+        st.session_state.pop(failed, None)
+        try:
+            if text.strip():
+                declare(_ranges(text, columns))
+        except InputError as error:
+            st.session_state[failed] = (text, str(error))
+
+    text = st.text_area(
+        "All columns at once",
+        key=key,
+        height=68,
+        placeholder="0, 100",
+        on_change=changed,
+        help="One range for all columns, or a list with the range of each column, in the order of "
+        "the boxes below: a line for each column, as copied from a spreadsheet.",
+    )
+    before, error = st.session_state.get(failed, ("", ""))
+    if error and before == text:
+        show_error(error)
+
+
+def _ranges(text: str, columns: Sequence[str]) -> list[str]:
+    """Texts of the bounds of each column; InputError for a list of another length."""
+    rows = [row.strip() for row in re.split(r"[;\n]", text) if row.strip()]
+    rows = [",".join(re.split(r"[,\s]+", row)) for row in rows]
+    if len(rows) == 1:
+        return rows * len(columns)
+    if len(rows) != len(columns):
+        raise InputError(
+            f"The list has {len(rows)} ranges, but there are {len(columns)} columns: give one "
+            f"range for all, or a range for each of {listed(columns)}, in this order."
+        )
+    return rows
 
 
 def cut_out(state: UrlState, domain: str, *, seen: bool = False) -> None:

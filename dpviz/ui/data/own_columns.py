@@ -23,7 +23,7 @@ from dpviz.families import FAMILIES
 from dpviz.grid.domain import Domain
 from dpviz.ui.data.own_file import shared
 from dpviz.ui.data.own_states import AnyTable, ColumnChoice, Loaded, Memory, OwnData, memory_of
-from dpviz.ui.data.state import READABLE, DataState
+from dpviz.ui.data.state import READABLE, DataState, take_classes
 from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.session.state import following, working
 from dpviz.ui.session.uploads import check_size
@@ -97,6 +97,8 @@ def choose_columns(
             axes=(used.index(shown[0]), used.index(shown[1])) if used else (0, 1),
             far=None if named else _far(table, whole),
         )
+    if not named:
+        take_classes(state, loaded.number, own.current.classes)
     if not (named and wide):
         names = list(dict.fromkeys([*shown, *(used or ())]))
         _set_columns(state, names, asked=bool(memory.choice.asked))

@@ -20,13 +20,24 @@ from dpviz.ui.data.own_data import own_data
 from dpviz.ui.data.own_states import OwnData
 from dpviz.ui.data.protection_panel import protection_panel
 from dpviz.ui.data.rows import show_notes
-from dpviz.ui.data.state import UPLOAD, DataState, data_names, take_sample
+from dpviz.ui.data.state import (
+    FIRST,
+    UPLOAD,
+    DataState,
+    data_names,
+    keeps_own,
+    take_own,
+    take_sample,
+)
 from dpviz.ui.messages import show_caption
 from dpviz.ui.session.address import where_files_go
 from dpviz.ui.session.cache import sample_data
 from dpviz.ui.session.classroom import is_guest
 from dpviz.ui.session.state import UrlState, following
 from dpviz.ui.widgets.stamp import DECLARED, MADE_UP, Stamp
+
+#: Session entry: name of the sample set that was on the screen last.
+_SAMPLE = "app:sample"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,8 +81,15 @@ class ActiveData:
 def changed_data(state: DataState) -> None:
     """Set the controls that depend on the data set, after a change of the data set."""
     state.set("domain", "")
-    if not state.has_own_data:
+    if state.has_own_data:
+        take_own(state, _sample_before())
+    else:
         take_sample(state, sample(state.get("data")))
+
+
+def _sample_before() -> Sample:
+    """The sample set that was on the screen last."""
+    return sample(st.session_state.get(_SAMPLE, FIRST))
 
 
 def data_panel(state: DataState, *, many: bool = False) -> ActiveData:
@@ -92,9 +110,12 @@ def data_panel(state: DataState, *, many: bool = False) -> ActiveData:
     name = state.get("data")
     own = facts = None
     if state.has_own_data:
+        if state.fresh:
+            take_own(state, _sample_before(), but=state.chosen)
         own = own_data(state, many=many)
     else:
         facts = sample(name)
+        st.session_state[_SAMPLE] = name
         if state.fresh:
             take_sample(state, facts, but=state.chosen)
     dataset = sample_data(name) if own is None else own.current
@@ -126,6 +147,8 @@ def data_panel(state: DataState, *, many: bool = False) -> ActiveData:
         + (f" · {len(dataset.classes.names)} classes" if dataset.classes else ""),
         help=facts.description if facts else None,
     )
+    if own and (said := keeps_own(state)):
+        show_caption(said)
     show_notes(state, dataset, said=own is not None and dataset.counts is None)
     return active
 

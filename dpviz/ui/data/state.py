@@ -11,8 +11,9 @@ import streamlit as st
 
 from dpviz.base.errors import InputError, shown
 from dpviz.commands.reproduce import columns_of, columns_option
+from dpviz.data.dataset import Classes
 from dpviz.data.samples import Sample, sample, sample_names
-from dpviz.families import CARDS, FAMILIES
+from dpviz.families import CARDS, FAMILIES, PARAMETERS
 from dpviz.family.family import Family
 from dpviz.family.parameter import CHOOSE
 from dpviz.grid.domain import Domain
@@ -55,6 +56,10 @@ METHODS_CHOSEN, EXPLORED = "methods", "explored"
 #: Session entries: first, the file and its columns with the bounds that the user declared; second,
 #: the file alone.
 _BOUNDS, _FILE = "app:domain:bounds", "own:settings of"
+
+
+#: Number of clusters; session entry with the classes from which it started, and its value.
+_CLUSTERS, _CLASSES = PARAMETERS["clusters"], "own:classes:k"
 
 
 def suited_links() -> tuple[str, ...]:
@@ -232,6 +237,59 @@ def take_sample(state: UrlState, facts: Sample, but: Collection[str] = ()) -> No
             link = family.parameter(name).link
             if link in state and link not in but:
                 state.set(link, value)
+
+
+def take_own(state: UrlState, before: Sample, but: Collection[str] = ()) -> None:
+    """Set parameters of the sample set shown before to their defaults, because they suit it alone.
+
+    A value that the user chose stays. Records never decide these values, so a release may use them.
+    """
+    for family in FAMILIES.values():
+        for name, value in family.suited(before).items():
+            one = family.parameter(name)
+            if one.link in state and one.link not in but and state.get(one.link) == value:
+                state.set(one.link, one.default)
+
+
+def keeps_own(state: UrlState) -> str:
+    """Sentence which says that g, p and K are starting values; "" if the user changed any."""
+    found = [one for one in PARAMETERS.values() if one.link in suited_links() and one.link in state]
+    if not found or any(state.get(one.link) != one.default for one in found):
+        return ""
+    *first, last = [one.text(one.default) for one in found]
+    return f"{', '.join(first)} and {last} are starting values for any data, not chosen for yours."
+
+
+def take_classes(state: UrlState, file: int, classes: Classes | None) -> None:
+    """Let K start at the number of known classes, unless the user has chosen K.
+
+    The classes are in the data, so a release says where this K comes from.
+    """
+    known = (file, classes and classes.names)
+    if classes is None or st.session_state.get(_CLASSES, (None, 0))[0] == known:
+        return
+    link, number = _CLUSTERS.link, max(len(classes.names), 2)
+    chosen = state.get(link) if link in state else working().get(link, _CLUSTERS.default)
+    starts = chosen == _CLUSTERS.default and link not in state.given
+    st.session_state[_CLASSES] = (known, number if starts else 0)
+    if starts and link not in state:
+        working()[link] = number
+    elif starts and state.takes(link, number):
+        state.set(link, number)
+
+
+def classes_words(state: DataState, used: Collection[str]) -> str:
+    """Sentence for a release with a K from the classes of the data; "" for any other K.
+
+    ``used`` are the links of the parameters that the method reads.
+    """
+    link, (_, number) = _CLUSTERS.link, st.session_state.get(_CLASSES, (None, 0))
+    if link not in used or not state.has_own_data or state.get(link) != number:
+        return ""
+    return (
+        f"K {number} was taken from the classes of your data on another page; the proof does not "
+        "cover such a choice. Would you have chosen it anyway?"
+    )
 
 
 def take_followed(state: UrlState, family: Family) -> None:

@@ -25,6 +25,7 @@ from dpviz.ui.data.state import (
     FIRST,
     UPLOAD,
     DataState,
+    classes_words,
     data_controls,
     take_followed,
     without,
@@ -159,7 +160,7 @@ def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:
     return ReleaseDraft(active=active, request=request)
 
 
-def method_panel(state: UrlState, columns: Sequence[str]) -> None:
+def method_panel(state: DataState, columns: Sequence[str]) -> None:
     """Show method and parameters, with number boxes instead of sliders."""
     left, right = st.columns([2, 3])
     left.selectbox(
@@ -177,8 +178,11 @@ def method_panel(state: UrlState, columns: Sequence[str]) -> None:
         show_first(card)
     free = left_to_method(state, card, family)
     # Epsilon is beside the rehearsal.
-    for column, one in _places([one for one in dragged(card, family) if one.name != "epsilon"]):
+    used = [one for one in dragged(card, family) if one.name != "epsilon"]
+    for column, one in _places(used):
         boxes(state, one, columns, column, disabled=one.name in free)
+    if said := classes_words(state, [one.link for one in used if one.name not in free]):
+        show_caption(said)
     for column, one in _places(chosen(card, family)):
         choice_box(state, one, column)
 
