@@ -15,7 +15,7 @@ from dpviz.ui import FRONTEND
 from dpviz.ui.data.not_taken import OF_THEIR_OWN, show_not_taken
 from dpviz.ui.messages import NothingLoadedError, errors_shown, show_corrections, show_error
 from dpviz.ui.session.address import ask_no_host, check_settings
-from dpviz.ui.session.classroom import OPEN_TO_GUESTS, refuse_guests
+from dpviz.ui.session.classroom import OPEN_TO_GUESTS, is_guest, refuse_guests
 from dpviz.ui.session.job import CROWD, PAGES, PLACES
 from dpviz.ui.session.leave import forget_when_left, sessions
 from dpviz.ui.session.state import UrlState, opened
@@ -116,6 +116,8 @@ def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
     pages of the last door are in a menu.
     """
     *names, menu = doors
+    if is_guest():
+        names = [name for name in names if set(OPEN_TO_GUESTS).intersection(doors[name])]
     titles = {page: title for pages in doors.values() for page, title in pages.items()}
     first = next(iter(titles))
 

@@ -46,6 +46,9 @@ def test_a_phone_joins_after_the_question_and_sees_no_own_data(
     page.locator(".dpv-qr figcaption", has_text=place).wait_for()
     try:
         phone = open_page(link.inner_text()).page
+        links = phone.locator("[data-testid=stTopNavLink]")
+        links.first.wait_for()
+        assert links.all_inner_texts() == ["Explore", "Learn"]
         phone.set_viewport_size({"width": 390, "height": 844})
         guess(phone, "in")
         score(phone, "You", 1)
