@@ -385,7 +385,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
         format_func=lambda name: CARDS[name].title,
         help="\n\n".join(f"{family.title}: {_titles(family)}." for family in FAMILIES.values()),
     )
-    left, right = st.columns(2)
+    left, right = st.columns(2, vertical_alignment="bottom")
     left.selectbox(
         "Variant",
         **state.choice("variant", VARIANTS),
