@@ -770,4 +770,27 @@ MISTAKES: dict[str, Mistake] = {
             "found",
         ),
     ),
+    **_of(
+        "server/door.py",
+        "test_door.py",
+        a_class_sends_files=('not in ("GET", "HEAD")', "in ()"),
+        a_guest_takes_off_the_mark=("dropped = {GUEST.encode(), *", "dropped = {*"),
+        a_foreign_page_opens_a_socket=(
+            'known = known and given.get(b"origin") in (None, f"http://{self.place}")',
+            "known = known and True",
+        ),
+    ),
+    **_of(
+        "ui/session/classroom.py",
+        "test_door.py",
+        a_left_guest_becomes_the_owner=(
+            "GUEST in headers or bool(found and found.place and not len(headers))",
+            "GUEST in headers",
+        ),
+    ),
+    **_of(
+        "teaching/game/rules.py",
+        "ui/test_game.py",
+        a_wrong_guess_loses_its_picture=("None if self.last.right else self.round.seen", "None"),
+    ),
 }
