@@ -11,6 +11,7 @@ import pytest
 from dpviz.ui.session.classroom import network_addresses
 from tests.browser.conftest import Watched
 from tests.browser.test_game import guess, score
+from tests.browser.test_share import KEEP
 
 
 def reachable(host: str, port: int) -> bool:
@@ -29,7 +30,7 @@ def test_a_phone_joins_after_the_question_and_sees_no_own_data(
     url = app_url("app.py")
     port = urlsplit(url).port
     assert port is not None
-    page = faultless(open_page(f"{url}/game")).page
+    page = faultless(open_page(f"{url}/game", before=lambda one: one.add_init_script(KEEP))).page
     page.get_by_role("button", name="Open a room").click()
     link = page.locator(".dpv-qr figcaption")
     page.get_by_text("This address works only on this computer.").wait_for()
@@ -45,6 +46,12 @@ def test_a_phone_joins_after_the_question_and_sees_no_own_data(
     place = f"http://{found[0]}:{port}"
     page.locator(".dpv-qr figcaption", has_text=place).wait_for()
     try:
+        # Each link that the teacher passes on has the address for the class.
+        page.locator(".st-key-share button").click()
+        page.get_by_role("button", name="Copy link").click()
+        page.get_by_text("Copied: the link with all settings.").wait_for()
+        assert page.evaluate("window.copied") == page.url.replace(url, place)
+        page.keyboard.press("Escape")
         phone = open_page(link.inner_text()).page
         links = phone.locator("[data-testid=stTopNavLink]")
         links.first.wait_for()

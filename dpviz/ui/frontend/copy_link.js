@@ -1,7 +1,8 @@
 // A button that copies the page's whole link. If the browser forbids copying, the link is shown and
 // selected, so that the user can copy it with the keyboard.
 
-export default ({ parentElement }) => {
+export default ({ parentElement, data }) => {
+  parentElement.origin = data || window.location.origin; // for a class, the origin of its links
   if (parentElement.querySelector("button")) return;
   const button = document.createElement("button");
   const said = document.createElement("p");
@@ -11,7 +12,8 @@ export default ({ parentElement }) => {
   box.setAttribute("aria-label", "The whole link");
   said.setAttribute("role", "status");
   button.addEventListener("click", async () => {
-    const link = window.location.href; // read at the click, since sliders change the link
+    const { pathname, search } = window.location; // read now, since sliders change the link
+    const link = parentElement.origin + pathname + search;
     try {
       await navigator.clipboard.writeText(link);
       box.hidden = true;

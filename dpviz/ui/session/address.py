@@ -45,6 +45,12 @@ def class_link(link: dict[str, str]) -> str:
     return found
 
 
+def origin_of(address: str) -> str:
+    """Scheme and host of an address; "" if it has no host."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+
+
 def is_local(address: str) -> bool:
     """Whether an address leads to the computer on which the browser runs."""
     host = urlsplit(address).hostname or ""

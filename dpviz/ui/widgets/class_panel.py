@@ -9,7 +9,7 @@ from dpviz.ui.messages import show_caption, show_error, show_warning
 from dpviz.ui.session.address import on_this_machine
 from dpviz.ui.session.classroom import Door, door, network_addresses
 
-_CLOSED = "Your own data, releases and budgets stay closed to them"
+_CLOSED = "Your own data, releases and budgets stay closed"
 
 
 def class_panel(key: str) -> None:

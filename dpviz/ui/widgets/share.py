@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpviz.families import FAMILIES
 from dpviz.ui.messages import show_caption
-from dpviz.ui.session.address import base_address, class_link, full_link, is_local
+from dpviz.ui.session.address import base_address, class_link, full_link, is_local, origin_of
 from dpviz.ui.session.classroom import OPEN_TO_GUESTS
 from dpviz.ui.session.state import UrlState
 from dpviz.ui.widgets.assets import component
@@ -40,7 +40,7 @@ def _draw(state: UrlState, frame: bool) -> None:
     # Guests of a class can't load files, so a link with own data is for this computer.
     for_class = state.page in OPEN_TO_GUESTS and "own" not in state.link().values()
     link = (class_link if for_class else full_link)(state.link())
-    _mount(key=f"{state.page}:copy link")
+    _mount(key=f"{state.page}:copy link", data=origin_of(link))
     if "data" in state:
         show_caption("A link never contains your own data: people who open it load the file first.")
     st.html(qr_code(link))
