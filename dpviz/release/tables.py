@@ -326,16 +326,16 @@ def quote(document: Document) -> str:
         verb = f"stand{'s' * (len(sure) == 1)} out" if of_cells else "sum the records up"
         found = f"{many[0].upper()}{many[1:]} {verb}"
         largest = max(sure, key=lambda one: one.count or 0.0)
-        where = place_words(document, largest)
+        where, which = place_words(document, largest), "the largest" if len(sure) > 1 else "it"
         # A number is only given with its error.
         if step and largest.count is not None:
             error = margin(step["scale"], largest.counted)
             found += (
-                f"; the largest{f', {where},' if where else ''} has about "
+                f"; {which}{f', {where},' if where else ''} has about "
                 f"{number(round(largest.count))} records, give or take {error:,}"
             )
         elif where:
-            found += f"; the largest is {where}"
+            found += f"; {which} is {where}"
     unit = "a given person" if privacy["unit"] == "person" else "a given record"
     return (
         f"{found}; someone who thinks it 50 : 50 whether {unit} is in the data is "

@@ -117,14 +117,14 @@ def test_a_messy_file_goes_the_whole_way_from_its_notes_to_a_release(
     assert written[0] == "lon,lat,kind"
     assert len(written) == 401
     page.locator("input[type=file]").set_input_files(tmp_path / "trees-read.csv")
-    page.get_by_text("the columns to cluster").wait_for()
+    page.get_by_text("Active: trees-read.csv · 400 records").wait_for()
     watched.wait_idle()
     assert "skip=" not in page.url
 
 
 @pytest.mark.exhaustive(reason="test_live.py types such numbers daily")
 def test_a_number_out_of_range_is_said_and_not_taken(app_url, open_page) -> None:
-    watched = open_page(f"{app_url('app.py')}/release")
+    watched = open_page(f"{app_url('app.py')}/release?data=spirals")
     box = watched.page.get_by_role("spinbutton", name="Lifetime budget of this source")
     box.wait_for()
     watched.wait_idle()

@@ -20,6 +20,7 @@ from dpviz.release import release
 from dpviz.release.request import Request
 from dpviz.wavecluster.parameters import Config
 from tests.browser.conftest import Watched, faults
+from tests.browser.test_release import step
 from tests.support.hostile import HOST, TEXTS, random_texts
 from tests.support.links import PAGES, parameters
 from tests.support.tiers import daily
@@ -243,8 +244,7 @@ def test_a_hostile_table_on_the_compare_and_release_pages(loaded: Watched) -> No
     check(loaded)
     loaded.go("Release")
     settled(loaded)
-    page.get_by_test_id("stSidebar").get_by_role("button", name="Domain").click()
-    settled(loaded)
+    step(loaded, "Where")
     labels = page.locator("[data-testid=stWidgetLabel]", has_text="from, to").all()
     names = [seen(one.text_content()) for one in labels]
     assert names == [f"{name}: from, to" for name in (EAST, NORTH)]
@@ -252,7 +252,7 @@ def test_a_hostile_table_on_the_compare_and_release_pages(loaded: Watched) -> No
     said = page.get_by_role("alert").filter(has_text="is no pair of bounds")
     assert f'"![f](http://{HOST}/6)"' in seen(said.text_content())
     declare(page, "0, 100")
-    page.keyboard.press("Escape")
+    step(loaded, "Sign")
     typed = {"Title of the report (optional)": "t", "Name of the data source": "s"}
     for label, text in typed.items():
         box = page.get_by_role("textbox", name=label)
@@ -267,6 +267,7 @@ def test_a_hostile_table_on_the_compare_and_release_pages(loaded: Watched) -> No
     expect(page.get_by_text("Released as entry")).to_be_visible()
     check(loaded)
     page.get_by_role("button", name="Prepare another release").click()
+    step(loaded, "Sign")
     expect(page.get_by_text("1 earlier entry of")).to_be_visible()
 
 

@@ -17,7 +17,7 @@ WHOLE = {
     "kmeans": ".live-figure .gtitle",
     "compare": ".live-figure .gtitle",
     "audit": ".live-figure .gtitle",
-    "release": "text=Name of the data source",
+    "release": "text=Active: Fifteen Gaussians",
 }
 
 

@@ -101,6 +101,12 @@ def _choose(*options: str) -> Callable[[Page], None]:
     return move
 
 
+def _budget_of_release(page: Page) -> None:
+    if not page.get_by_role("spinbutton", name="Privacy budget ε").is_visible():
+        page.get_by_role("radio", name="4 Rehearse").click()
+    _type("Privacy budget ε", "0.7", "0.8")(page)
+
+
 BUDGET = Hand(_slide("Privacy budget ε"))
 HANDS = {
     "wavecluster": BUDGET,
@@ -108,7 +114,7 @@ HANDS = {
     "compare": Hand(_type("Draws per point", "12", "11")),
     "learn": Hand(_slide("Density threshold p"), in_link=False),
     "game": Hand(_choose("Hard: ε", "Easy: ε")),
-    "release": Hand(_type("Privacy budget ε", "0.7", "0.8"), "p:has-text('any result is at most')"),
+    "release": Hand(_budget_of_release, "p:has-text('any result is at most')"),
 }
 
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
+from dpviz.release.files import files
 from tests.browser.conftest import Watched
+from tests.release.test_files import of_cells, of_centers
+from tests.release.test_report import on_earth
+from tests.support.countries import country_of, read_map
 
 #: Contents of the files of a bundle, by the files' names.
 Bundle = dict[str, bytes]
@@ -43,7 +50,15 @@ def settled(watched: Watched) -> None:
     watched.wait_idle()
 
 
+def step(watched: Watched, title: str) -> None:
+    """Open a step of the release."""
+    watched.page.get_by_role("radio", name=re.compile(rf"^\d {title}")).click()
+    watched.page.get_by_text(re.compile(rf"^Step \d of 5: {title}")).wait_for()
+    settled(watched)
+
+
 def name_source(watched: Watched, name: str) -> None:
+    step(watched, "Sign")
     box = watched.page.get_by_role("textbox", name="Name of the data source")
     box.fill(name)
     box.press("Enter")
@@ -111,11 +126,18 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     page.wait_for_url("**/release?**")
     expect(page.get_by_role("heading", name="Release once, safely")).to_be_visible()
     # Data, columns, bounds, persons and method are the same as on the other page.
-    expect(page.get_by_text("east and north were proposed on another page")).to_be_visible()
+    expect(page.get_by_text("Step 4 of 5: Rehearse")).to_be_visible()
+    page.get_by_text("Method and all settings").click()
     method = page.get_by_role("combobox", name="Method")
     expect(method).to_have_value("WaveCluster: PrivTHREM")
-    expect(page.get_by_text("· declared domain")).to_be_visible()
     expect(page.get_by_text("2 records of yours at most take part")).to_be_visible()
+    step(watched, "File")
+    expect(page.get_by_text("east and north were proposed on another page")).to_be_visible()
+    step(watched, "Where")
+    expect(page.get_by_role("textbox", name="east: from, to")).to_have_value("0, 100")
+    step(watched, "Who is protected")
+    expect(page.get_by_role("radio", name="a person: column person")).to_be_checked()
+    step(watched, "Sign")
     review = page.get_by_role("button", name="Review the release")
     expect(review).to_be_disabled()
     name_source(watched, "visits of the town")
@@ -128,15 +150,15 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     page.get_by_role("button", name="Debit").dblclick()
     expect(page.get_by_text("Released as entry")).to_be_visible()
     expect(page.get_by_role("img", name="Private clusters")).to_be_visible()
-    files = bundle_of(page, tmp_path)
-    document = json.loads(files["release.json"])
+    made = bundle_of(page, tmp_path)
+    document = json.loads(made["release.json"])
     assert (document["privacy"]["unit"], document["privacy"]["cap"]) == ("person", 2)
     assert document["domain"]["bounds"] == [[0, 100], [0, 100]]
     assert document["result"]["clusters"] >= 1
-    assert not [one for one in files.values() if b"secret" in one or b"town" in one]
+    assert not [one for one in made.values() if b"secret" in one or b"town" in one]
     # A second release of the same source requests more than the remaining budget.
     page.get_by_role("button", name="Prepare another release").click()
-    settled(watched)
+    step(watched, "Sign")
     expect(page.locator(".dpv-said")).to_contain_text("Over budget")
     page.get_by_role("button", name="Review the release").click()
     page.get_by_role("button", name="Debit").click()
@@ -144,7 +166,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     expect(refused).to_contain_text("of the lifetime budget 1.5 of source")
     # The report is self-contained: when it is opened from the disk, it makes no requests.
     report = tmp_path / "report.html"
-    report.write_bytes(files["report.html"])
+    report.write_bytes(made["report.html"])
     alone = page.context.new_page()
     asked: list[str] = []
     alone.on("request", lambda request: asked.append(request.url))
@@ -191,3 +213,137 @@ def test_a_release_by_keyboard_alone(owner) -> None:
             break
     page.keyboard.press("Enter")
     expect(page.get_by_text("Released as entry")).to_be_visible()
+
+
+def one_page(chromium: Browser, report: bytes, folder: Path) -> int:
+    """Number of A4 pages of a report, printed by Chromium."""
+    path = folder / "printed.html"
+    path.write_bytes(report)
+    page = chromium.new_page()
+    page.goto(path.as_uri())
+    printed = page.pdf(prefer_css_page_size=True)
+    page.close()
+    assert re.search(rb"/MediaBox\s*\[0 0 59[45][.\d]* 84[12]", printed), "not A4"
+    return len(re.findall(rb"/Type\s*/Page\b(?!s)", printed))
+
+
+def hostile_reports() -> dict[str, dict[str, Any]]:
+    """Documents whose reports are long: many clusters, long texts, many columns, no map."""
+    many = on_earth([1, 2, 3], 5)
+    many["title"] = "The rides of a whole year in the city and around it, " * 3
+    many["privacy"]["odds"] *= 3
+    spots = np.zeros((64, 64), dtype=bool)
+    spots[::2, ::2] = True
+    long = "a very long name of a column that nobody would ever use in a table"
+    tall = of_cells(
+        np.ones((64, 64)), spots, block=1, bounds=[(0, 1), (0, 30)], columns=["x", long]
+    )
+    wide = of_centers([[0.1 * at] * 10 for at in range(9)], [5.0] * 9, columns=[long] * 10)
+    return {"many": many, "tall": tall, "wide": wide, "none": on_earth([], 0)}
+
+
+@pytest.mark.parametrize("name", ["many", "tall", "wide", "none"])
+def test_a_report_prints_on_one_page(chromium, tmp_path: Path, name: str) -> None:
+    assert one_page(chromium, files(hostile_reports()[name])["report.html"], tmp_path) == 1
+
+
+@pytest.fixture
+def rides(tmp_path: Path) -> Path:
+    """20,000 rides of 2,500 persons in Berlin, with three hot spots; ten rows can't be read."""
+    rng = np.random.default_rng(7)
+    spots = np.array([[13.389, 52.517], [13.454, 52.512], [13.332, 52.507]])
+    person = rng.integers(0, 2500, 20_000)
+    near = spots[person % 3] + rng.normal(0, 1, (20_000, 2)) * [0.0035, 0.0022]
+    far = rng.uniform([13.1, 52.35], [13.7, 52.67], (20_000, 2))
+    at = np.where(rng.random((20_000, 1)) < 0.85, near, far)
+    rows = [f"r{who},{lon:.5f},{lat:.5f}" for who, (lon, lat) in zip(person, at, strict=True)]
+    for bad in range(500, 20_000, 1950):
+        rows[bad] = f"{rows[bad].split(',')[0]},oops,52.5"
+    path = tmp_path / "rides.csv"
+    path.write_text("\n".join(["rider,lon,lat", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.exhaustive(reason="the steps are walked daily without a browser")
+def test_an_owner_releases_rides_with_15_actions_in_5_minutes(
+    owner, chromium, rides: Path, tmp_path: Path
+) -> None:
+    watched = owner("/release")
+    page, begun = watched.page, time.monotonic()
+    actions: list[str] = []
+
+    def do(name: str, action: Callable[[], object]) -> None:
+        actions.append(name)
+        action()
+        settled(watched)
+
+    def following() -> None:
+        do("next", page.get_by_role("button", name="Next").click)
+
+    def fill(role: Any, name: str, text: str) -> None:
+        box = page.get_by_role(role, name=name)
+        do(name, lambda: (box.fill(text), box.press("Enter")))
+
+    do("own data", page.get_by_role("radio", name="Own data").click)
+    do("file", lambda: page.set_input_files("input[type=file]", rides))
+    expect(
+        page.get_by_text("Active: rides.csv · 19,990 records · columns lon and lat")
+    ).to_be_visible()
+    expect(page.get_by_text("Each of these 10 rows can't be read.")).to_be_visible()
+    following()
+    expect(page.locator("[data-testid=stMain] .js-plotly-plot")).to_be_visible()
+    do("type a city", lambda: page.get_by_role("combobox", name="City").fill("Berlin"))
+    do("take it", page.get_by_role("option", name="Berlin, Germany").click)
+    expect(page.get_by_text("The largest city inside is Berlin, Germany.").first).to_be_visible()
+    following()
+    do("persons", page.get_by_text("a person: column rider").click)
+    fill("spinbutton", "Most records of a person", "4")
+    following()
+    seen = time.monotonic()
+    map_of = page.get_by_text(re.compile(r"^\d+ true, \d+ invented"))
+    map_of.first.wait_for()
+    first_map = time.monotonic() - seen
+    do("small clusters", page.get_by_text(re.compile("^small: about")).click)
+    told = page.get_by_text(re.compile("^(Recommended: |The plan in use is the recommended)"))
+    told.first.wait_for()
+    settled(watched)
+    expect(map_of).to_have_count(9)
+    take = page.get_by_role("button", name=re.compile("^Take "))
+    if take.count():
+        do("take the plan", take.click)
+    expect(page.get_by_text("The plan in use is the recommended one")).to_be_visible()
+    expect(map_of).to_have_count(9)
+    following()
+    fill("textbox", "Name of the data source", "rides of Berlin")
+    do("review", page.get_by_role("button", name="Review the release").click)
+    expect(
+        page.get_by_text("lon is the longitude (x) and lat the latitude (y)").last
+    ).to_be_visible()
+    expect(page.get_by_role("img", name="Declared domain")).to_be_visible()
+    do("sign", page.get_by_role("button", name="Debit").click)
+    expect(page.get_by_text("Released as entry")).to_be_visible()
+    seconds = time.monotonic() - begun
+    print(f"{len(actions)} actions, {seconds:.0f} s, first map after {first_map:.1f} s")
+    assert len(actions) <= 15, actions
+    assert seconds < 300
+    made = bundle_of(page, tmp_path)
+    document = json.loads(made["release.json"])
+    assert (document["privacy"]["unit"], document["privacy"]["cap"]) == ("person", 4)
+    doubtful = document["doubtful"]["clusters"]
+    report = made["report.html"].decode()
+    assert report.count("may be noise</b>") == len(doubtful)
+    assert one_page(chromium, made["report.html"], tmp_path) == 1
+    system, shapes, fields = read_map(_written(tmp_path, made["clusters.geojson"]))
+    assert system == "EPSG:4326"
+    found = [one for one, doubt in zip(shapes, fields["doubtful"], strict=True) if not doubt]
+    assert found
+    for one in found:
+        place = one.representative_point()
+        assert country_of(place.x, place.y) == "Germany"
+        assert 13.1 < place.x < 13.7
+
+
+def _written(folder: Path, content: bytes) -> Path:
+    path = folder / "clusters.geojson"
+    path.write_bytes(content)
+    return path

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.browser.conftest import Watched
+from tests.browser.test_release import step as step_of_release
 from tests.support.tiers import daily
 
 
@@ -174,6 +175,12 @@ def press(watched: Watched, name: str) -> None:
     watched.page.get_by_test_id("stMain").get_by_text(name, exact=True).click()
 
 
+def choose_method_of_release(watched: Watched) -> None:
+    step_of_release(watched, "Rehearse")
+    watched.page.get_by_text("Method and all settings").click()
+    watched.choose("Method", "k-means: EUGkM")
+
+
 def type_number(watched: Watched, box: str, number: str) -> None:
     found = watched.page.get_by_role("spinbutton", name=box, exact=True)
     found.fill(number)
@@ -200,7 +207,7 @@ CHANGES: dict[str, dict[str, Callable[[Watched], None]]] = {
     },
     "papers": {"paper": lambda one: press(one, "Lee 2016")},
     "release": {
-        "method": lambda one: one.choose("Method", "k-means: EUGkM"),
+        "method": choose_method_of_release,
         "epsilon": lambda one: type_number(one, "Privacy budget ε", "0.5"),
         "nhat": lambda one: type_number(one, "Records, about", "5000"),
     },
@@ -267,7 +274,7 @@ def test_a_change_on_one_page_is_there_on_the_next(opened) -> None:
     navigate(watched, "Release")
     watched.page.wait_for_url(re.compile(f"release.*data=spirals.*epsilon={epsilon}"))
     settle(watched)
-    watched.choose("Data", "Five shapes")
+    watched.choose("Sample set", "Five shapes")
     watched.page.wait_for_url(re.compile("data=shapes"))
     settle(watched)
     navigate(watched, "k-means")
@@ -392,6 +399,7 @@ def test_a_release_takes_the_columns_along(opened, visits: Path) -> None:
     watched.page.wait_for_url(re.compile("release.*columns=lon%2Clat"))
     settle(watched)
     assert steps(watched) == first + 1
+    step_of_release(watched, "File")
     chosen = watched.page.get_by_test_id("stMultiSelect").inner_text()
     assert re.findall("lon|lat", chosen) == ["lon", "lat"]
     back(watched)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import partial
 
 import streamlit as st
@@ -30,19 +30,21 @@ def farthest() -> int:
     return int(st.session_state.get(_FARTHEST, FILE))
 
 
-def step_now(state: UrlState, done: Sequence[bool], *, own: bool) -> int:
-    """Number of the step to show.
+def asked_step() -> int:
+    """Step that the user chose; 0 before the first choice."""
+    return int(st.session_state.get(_NOW, 0))
 
-    A link opens the first step that has something to do, until the user chooses a step.
+
+def step_now(state: UrlState, *, placed: bool, own: bool) -> int:
+    """Number of the step to show, for data that are loaded.
+
+    A link opens the first step that has something to do; after that only the user changes the step.
     """
-    if _NOW not in st.session_state:
-        if not state.given:
-            return FILE
-        if all(done):
-            return REHEARSE if own else SIGN
-        return done.index(False) + 1
-    now = int(st.session_state[_NOW])
-    return FILE if not done[0] else now
+    if not asked_step():
+        linked = WHERE if not placed else REHEARSE if own else SIGN
+        # Steps before it were not opened, so they are not done.
+        st.session_state[_NOW] = linked if state.given else FILE
+    return asked_step()
 
 
 def show_steps(place: DeltaGenerator, now: int, done: Collection[int], why: str) -> None:
@@ -76,7 +78,7 @@ def show_steps(place: DeltaGenerator, now: int, done: Collection[int], why: str)
                 help=plain_text(why) or None,
             )
         later = [title for step, title in enumerate(TITLES, 1) if step not in (*done, now)]
-        words = f" To do after it: {', '.join(later)}." if later else ""
+        words = f" Still to do: {', '.join(later)}." if later else ""
         show_caption(f"Step {now} of {len(TITLES)}: {TITLES[now - 1]}.{words} {why}".rstrip())
 
 

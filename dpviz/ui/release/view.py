@@ -48,6 +48,7 @@ from dpviz.ui.release.steps import (
     REHEARSE,
     WHERE,
     WHO,
+    asked_step,
     farthest,
     panels,
     show_only,
@@ -100,16 +101,14 @@ def build(state: DataState) -> None:
 def steps(state: DataState) -> None:
     """Draw the five steps; only one of them is visible, and all keep their choices."""
     head, (file, where, who, rehearse, sign) = st.container(), panels()
-    place, last, own = file, FILE, state.has_own_data
-    # Before the bounds are known, the step can only be one of the first two steps.
-    opened = step_now(state, (True, False), own=own)
+    place, last = file, FILE
     try:
         with file:
             show_caption(_FILE)
             chosen = file_step(state, many=family_of(state.get("method")).many_columns)
         with where:
             show_caption(_WHERE)
-            domain = where_step(state, chosen, drawn=opened == WHERE)
+            domain = where_step(state, chosen, drawn=asked_step() in (0, WHERE))
         place, last = who, WHO
         with who:
             show_caption(_WHO)
@@ -120,20 +119,21 @@ def steps(state: DataState) -> None:
                 error.show()
             else:
                 show_error(error)
-        now = min(opened, last)
+        now = min(max(asked_step(), FILE), last)
         show_steps(head, now, (), "" if now < last else str(error))
         show_only(now)
         return
     active = active_data(state, chosen, domain, neighbours)
     # The box of a grid of counts is a proposal of the file; the user has not declared it.
     placed = declared(state, active) is not None
-    now = step_now(state, (True, placed), own=state.has_own_data)
+    now = step_now(state, placed=placed, own=state.has_own_data)
     with rehearse:
         # If a release is impossible, the reason is first, because the rest is useless then.
         stop = st.container()
         settings = st.container()
         with st.expander("Method and all settings", icon=":material/tune:"):
             method_panel(state, active.dataset.columns)
+        meaning = st.container()
     with sign:
         title = st.text_input(
             "Title of the report (optional)", key="release:title", persist_state="session"
@@ -141,8 +141,8 @@ def steps(state: DataState) -> None:
     draft = draft_of(state, active, title)
     refused = stop_by(state, draft, stop if now == REHEARSE else sign)
     known = not refused and is_rehearsed(state, draft)
-    done = [step for step, is_done in ((FILE, True), (WHERE, placed), (WHO, farthest() > WHO),
-                                       (REHEARSE, known)) if is_done]  # fmt: skip
+    is_done = {FILE: True, WHERE: placed, WHO: farthest() > WHO, REHEARSE: known}
+    done = [step for step, yes in is_done.items() if yes]
     why = "Declare the bounds of both columns." if now == WHERE and not placed else ""
     show_steps(head, now, done, why)
     show_only(now)
@@ -154,7 +154,8 @@ def steps(state: DataState) -> None:
         if owner_panel():
             source, total = payer(draft)
             budget_bar(source, total, draft.request.config.epsilon)
-            _meaning(draft, source, total)
+            with meaning:
+                _meaning(draft, source, total)
             if not refused:
                 confirm(state, draft, source, total)
 

@@ -1,0 +1,200 @@
+"""The five steps of a release: what is done, what stays, what is proposed, what is rehearsed."""
+
+from __future__ import annotations
+
+from typing import Any, get_type_hints
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpviz.data.dataset import Dataset
+from dpviz.figures.where import where_map
+from dpviz.grid.domain import Domain
+from dpviz.release.rehearsal import PublicData, Rehearsal, StandIn, of_public, rehearse
+from dpviz.ui.data.own_columns import by_name
+from dpviz.ui.release import rehearsal as rehearsal_panel
+from dpviz.ui.release.steps import TITLES
+from tests.support.controls import control
+from tests.ui.test_release import button, has_button, home, page, press
+from tests.ui.test_wavecluster import checked
+
+__all__ = ["home", "page"]
+
+LINK = {"data": "own", "method": "privqt", "g": 16, "domain": "13,14;52,53", "columns": "lon,lat"}
+
+
+def table(seed: int, rows: int = 300) -> bytes:
+    rng = np.random.default_rng(seed)
+    at = rng.choice([[13.2, 52.3], [13.7, 52.8]], rows) + rng.normal(0, 0.02, (rows, 2))
+    lines = (f"p{i % 50},{lat:.4f},{lon:.4f}" for i, (lon, lat) in enumerate(at))
+    return "\n".join(["who,lat,lon", *lines]).encode()
+
+
+def load(test: AppTest, content: bytes, key: str = "own:file") -> AppTest:
+    test.file_uploader(key=key).set_value(("rides.csv", content, "text/csv"))
+    return checked(test.run())
+
+
+def step(test: AppTest) -> tuple[int, str]:
+    """Number of the step that is shown, and the steps that are done."""
+    row = control(test.segmented_control, "release:steps")
+    return row.value, "".join(one[0] for one in row.options if one.endswith("✓"))
+
+
+def hidden(test: AppTest) -> set[int]:
+    style = next(one.proto.body for one in test.get("html") if "display: none" in one.proto.body)
+    return {at for at in range(1, 6) if f".st-key-release-step-{at}" in style}
+
+
+@pytest.fixture
+def rehearsals(monkeypatch: pytest.MonkeyPatch) -> list[StandIn]:
+    """Stand-ins of all rehearsals; each rehearsal is brief."""
+    found: list[StandIn] = []
+
+    def quick(request: Any, stand_in: StandIn, **more: Any) -> Rehearsal:
+        found.append(stand_in)
+        return rehearse(request, stand_in, draws=3, **more)
+
+    monkeypatch.setattr(rehearsal_panel, "rehearse", quick)
+    return found
+
+
+def rehearsed(test: AppTest) -> AppTest:
+    assert test.session_state["release:rehearsal"].wait(60)
+    return checked(test.run())
+
+
+def test_own_data_go_through_the_steps_and_back_without_loss(page, rehearsals) -> None:
+    test = page()
+    assert step(test) == (1, "12")
+    kind = control(test.segmented_control, "release:kind")
+    assert kind.options[0] == "Own data"
+    checked(kind.set_value("own").run())
+    assert step(test) == (1, "")
+    assert button(test, "Next").disabled  # there is no other step without a file
+    load(test, table(0))
+    # The columns are proposed by their names; longitude is first.
+    (columns,) = (one for one in test.multiselect if one.label == "Columns")
+    assert columns.value == ["lon", "lat"]
+    press(test, "Next")
+    assert (step(test), hidden(test)) == ((2, "1"), {1, 3, 4, 5})
+    assert button(test, "Next").disabled
+    city = next(one for one in test.selectbox if one.label == "City")
+    checked(city.set_value("Berlin, Germany").run())
+    assert test.query_params["domain"].startswith("13.0")
+    assert step(test) == (2, "12")
+    press(test, "Next")
+    checked(control(test.radio, "own:unit").set_value(1).run())
+    press(test, "Next")
+    rehearsed(test)
+    assert step(test) == (4, "1234")
+    assert len(rehearsals) == 1
+    press(test, "Next")
+    assert (step(test), button(test, "Next").disabled) == ((5, "1234"), True)
+    for at in (4, 3, 2, 1):
+        press(test, "Previous")
+        assert step(test)[0] == at
+        assert hidden(test) == {1, 2, 3, 4, 5} - {at}
+    assert step(test) == (1, "1234")
+    assert test.query_params["unit"] == "who"
+    assert test.query_params["domain"].startswith("13.0")
+    assert len(rehearsals) == 1  # a look back starts nothing
+
+
+@pytest.mark.parametrize(
+    ("link", "expected"),
+    [({"data": "incomes"}, 5), (LINK, 4), (LINK | {"domain": ""}, 2)],
+)
+def test_a_link_opens_the_first_step_with_something_to_do(page, rehearsals, link, expected) -> None:
+    test = page(**{name: value for name, value in link.items() if value != ""})
+    if link["data"] == "own":
+        assert step(test) == (1, "")
+        load(test, table(0))
+    assert step(test)[0] == expected
+    assert all(f"{at} {title}" in control(test.segmented_control, "release:steps").options[at - 1]
+               for at, title in enumerate(TITLES, 1))  # fmt: skip
+
+
+def test_only_a_clear_pair_of_names_is_proposed() -> None:
+    assert by_name(["who", "lat", "lon"]) == ["lon", "lat"]
+    assert by_name(["latitude", "longitude", "age"]) == ["longitude", "latitude"]
+    assert by_name(["x", "y", "who"]) == []
+    assert by_name(["pickup_lon", "pickup_lat", "dropoff_lon", "dropoff_lat"]) == []
+
+
+def test_a_public_file_stands_in_and_no_private_value_does(page, rehearsals) -> None:
+    plans = []
+    for private in (table(0), table(1, 500)):
+        test = load(page(**LINK, standin="file", nhat=5000), private)
+        assert not has_button(test, "Rehearse")
+        # The private file itself is refused.
+        load(test, private, "release:public upload")
+        assert any("This is the file that will be released" in one.value for one in test.error)
+        assert not has_button(test, "Rehearse")
+        load(test, b"a,b\n1,2\n", "release:public upload")
+        assert any('has no column "lon"' in one.value for one in test.error)
+        load(test, table(7, 900), "release:public upload")
+        assert not test.error
+        rehearsed(test)
+        assert step(test) == (4, "124")
+        plans.append(
+            (rehearsals[-1].dataset.digest, test.session_state["release:rehearsal"].result)
+        )
+    (one, first), (other, second) = plans
+    # Two private files, one public file: stand-in, forecast and advice are the same.
+    assert one == other
+    assert first.plan.sentence == second.plan.sentence
+    assert first.advice == second.advice
+    assert first.records == 900
+
+
+def test_only_public_data_can_become_a_stand_in() -> None:
+    """The types keep a data set of the owner apart; mypy checks every call."""
+    assert get_type_hints(rehearse)["stand_in"] is StandIn
+    assert get_type_hints(of_public)["public"] is PublicData
+    assert not issubclass(Dataset, PublicData | StandIn)
+
+
+def test_advice_that_was_taken_is_not_lost_by_a_later_change(page, rehearsals) -> None:
+    test = page(data="gaussians", method="privqt", g=50, p=0.8, standin="small", nhat=10_000)
+    press(test, "Previous")
+    rehearsed(test)
+    said = next(one.value for one in test.info if one.value.startswith("Recommended: "))
+    press(test, "Take ")
+    taken = {name: test.query_params[name] for name in ("method", "g", "p")}
+    assert not any("Since you took" in one.value for one in test.caption)
+    # A smaller budget needs another rehearsal; grid and density stay, and the page says so.
+    checked(control(test.number_input, "release:epsilon").set_value(0.5).run())
+    assert {name: test.query_params[name] for name in taken} == taken
+    assert any("this was changed: ε 0.5" in one.value for one in test.caption)
+    # Another method has other defaults; one button brings back what was taken.
+    checked(control(test.selectbox, "release:method").set_value("privthr").run())
+    assert any("this was changed: PrivTHR" in one.value for one in test.caption)
+    press(test, "Take that plan again")
+    assert {name: test.query_params[name] for name in taken} == taken
+    assert test.query_params["epsilon"] == "1"
+    assert not any("Since you took" in one.value for one in test.caption)
+    assert any("The plan in use is the recommended one" in one.value for one in test.success), said
+
+
+def test_the_map_of_the_place_has_lines_cities_and_no_record() -> None:
+    world, berlin = where_map(("lon", "lat"), None, "light"), Domain(((13.0, 13.8), (52.3, 52.7)))
+    near = where_map(("lon", "lat"), berlin, "light")
+    assert [one["mode"] for one in world.data] == ["lines", "markers+text"]
+    assert near.layout["shapes"][0]["x0"] == 13.0
+    assert "Berlin" in near.data[-1]["text"]
+    assert "Berlin" not in world.data[-1]["text"]
+    for panels in (world, near):
+        assert panels.layout["dragmode"] == "select"
+        assert "lon (to the right) and lat (upwards)" in panels.alt
+
+
+def test_the_step_does_not_change_while_it_is_filled_in(page, rehearsals) -> None:
+    test = load(page(**{name: value for name, value in LINK.items() if name != "domain"}), table(0))
+    for name, bounds in (("lon", "13, 14"), ("lat", "52, 53")):
+        (box,) = (one for one in test.text_input if one.label == f"{name}: from, to")
+        checked(box.set_value(bounds).run())
+        assert step(test)[0] == 2
+    assert step(test) == (2, "12")
+    assert rehearsals == []
