@@ -86,10 +86,6 @@ def rehearsal_panel(
     Only the names of the columns are read from the draft's data. If the result is ``needed``, the
     rehearsal starts without a click. The maps are drawn if the step is ``shown``.
     """
-    show_caption(
-        "How sure shall the result be, and how private? The plan runs many times on public data "
-        "instead of your data: this costs no budget and reads none of your records."
-    )
     plans, maps = st.columns([2, 3], gap="medium")
     with plans:
         plan = _controls(state, draft)

@@ -68,14 +68,19 @@ _REVIEWED, _DONE, _SOURCE, _TOTAL = (
 )
 
 _FILE = (
-    "Which data? No true clustering is shown on this page. But the number of records, and the rows "
+    "No true clustering is shown on this page. But the number of records, and the rows "
     "that are named below, are true: keep them secret."
 )
-_WHERE = (
-    "Which place? The bounds are published, so choose them by public knowledge, without a look at "
-    "the data."
+_WHERE = "The bounds are published, so choose them by public knowledge, without a look at the data."
+_WHO = "A person with several records needs the column that identifies persons."
+_SIGN = (
+    "All releases of a source share one lifetime budget. Read what can't be taken back, then sign."
 )
-_WHO = "Whose presence must nobody notice: that of each record, or that of each person?"
+
+_REHEARSE = (
+    "The plan runs many times on public data instead of your data: this costs no budget and reads "
+    "none of your records."
+)
 
 _TUNING = (
     "The proof does not cover parameters "
@@ -104,14 +109,14 @@ def steps(state: DataState) -> None:
     place, last = file, FILE
     try:
         with file:
-            show_caption(_FILE)
+            _ask("Which data?", _FILE)
             chosen = file_step(state, many=family_of(state.get("method")).many_columns)
         with where:
-            show_caption(_WHERE)
+            _ask("Which place?", _WHERE)
             domain = where_step(state, chosen, drawn=asked_step() in (0, WHERE))
         place, last = who, WHO
         with who:
-            show_caption(_WHO)
+            _ask("Whose presence must nobody notice?", _WHO)
             neighbours = who_step(state, chosen)
     except InputError as error:
         with place:
@@ -128,6 +133,7 @@ def steps(state: DataState) -> None:
     placed = declared(state, active) is not None
     now = step_now(state, placed=placed, own=state.has_own_data)
     with rehearse:
+        _ask("What could come out?", _REHEARSE)
         # If a release is impossible, the reason is first, because the rest is useless then.
         stop = st.container()
         settings = st.container()
@@ -135,6 +141,7 @@ def steps(state: DataState) -> None:
             method_panel(state, active.dataset.columns)
         meaning = st.container()
     with sign:
+        _ask("Who pays, and what is published?", _SIGN)
         title = st.text_input(
             "Title of the report (optional)", key="release:title", persist_state="session"
         )
@@ -157,7 +164,14 @@ def steps(state: DataState) -> None:
             with meaning:
                 _meaning(draft, source, total)
             if not refused:
+                st.markdown("### Release")
                 confirm(state, draft, source, total)
+
+
+def _ask(question: str, more: str) -> None:
+    """Show the question of a step as its heading."""
+    st.markdown(f"### {plain_text(question)}")
+    show_caption(more)
 
 
 def stop_by(state: UrlState, draft: ReleaseDraft, place: DeltaGenerator) -> str:
