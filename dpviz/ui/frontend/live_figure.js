@@ -545,8 +545,9 @@ class LiveFigure {
     const lit = this.pieces?.of?.[kind] ?? [];
     const outlined = [this.linked, this.head.note?.marks].filter((marks) => marks?.length);
     const path = (marks) => `<path d="${marks.map((mark) => this.cellsOf(mark)).join("")}"/>`;
-    const maps = `<path d="${[1, 2].map((panel) => this.axes(panel)).map(([across, up]) =>
-      `M${across._offset} ${up._offset}h${across._length}v${up._length}h${-across._length}z`).join("")}"/>`;
+    // A figure with one panel has no second pair of axes.
+    const maps = `<path d="${[1, 2].map((panel) => this.axes(panel)).map(([across, up]) => across ?
+      `M${across._offset} ${up._offset}h${across._length}v${up._length}h${-across._length}z` : "").join("")}"/>`;
     const named = (name) => this.pieces.grids ? `tabindex="0" role="button" aria-label="What broke ${name}?"` : "";
     // The mask leaves the outer half of each outline.
     const html = !lit.length && !outlined.length ? "" : `<clipPath id="dpv-maps">${maps}</clipPath>
