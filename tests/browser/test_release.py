@@ -347,3 +347,41 @@ def _written(folder: Path, content: bytes) -> Path:
     path = folder / "clusters.geojson"
     path.write_bytes(content)
     return path
+
+
+@pytest.mark.exhaustive
+def test_a_box_is_drawn_on_a_map_without_records_and_drawing_again_zooms_in(
+    owner, rides: Path
+) -> None:
+    watched = owner("/release?data=own&columns=lon,lat&method=privqt")
+    page = watched.page
+    page.set_input_files("input[type=file]", rides)
+    page.get_by_text("Step 2 of 5: Where").wait_for()
+    boxes = [page.get_by_role("textbox", name=f"{name}: from, to") for name in ("lon", "lat")]
+    widths = [360.0]
+    for _ in range(2):
+        plot = page.locator("[data-testid=stMain] .js-plotly-plot .nsewdrag").first
+        plot.wait_for()
+        watched.wait_calm()
+        frame = plot.bounding_box()
+        assert frame is not None
+        # Europe is a little right of the middle, in the upper half.
+        for x, y, move in ((0.45, 0.1, "down"), (0.62, 0.5, "up")):
+            page.mouse.move(
+                frame["x"] + x * frame["width"], frame["y"] + y * frame["height"], steps=4
+            )
+            getattr(page.mouse, move)()
+        page.wait_for_function(
+            "before => document.querySelector('[aria-label=\"lon: from, to\"]').value !== before",
+            arg=boxes[0].input_value(),
+        )
+        settled(watched)
+        low, high = map(float, boxes[0].input_value().split(","))
+        south, north = map(float, boxes[1].input_value().split(","))
+        assert -180 <= low < high <= 180
+        assert -90 <= south < north <= 90
+        widths.append(high - low)
+    assert widths[0] > 4 * widths[1] > 8 * widths[2]
+    # The page does not say that this box was chosen by a look at the data.
+    assert page.get_by_text("chosen by a look at the data").count() == 0
+    expect(page.get_by_role("button", name="Next")).to_be_enabled()
