@@ -31,6 +31,9 @@ _mount_frame, _mount_keyboard = component("frame"), component("keyboard")
 ICON = str(FRONTEND / "icon.svg")
 LOGO = str(FRONTEND / "logo.svg")
 
+#: Button of the stage: two large maps, epsilon and the sentence. The browser alone shows it.
+_STAGE = '<button type="button" class="dpv-stage" title="Large maps: key F">Stage</button>'
+
 #: Spacing, and the style of the readouts.
 STYLE = style("page")
 
@@ -149,6 +152,7 @@ def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
             with st.container(key="behind", horizontal=True):
                 for name, title in doors[door].items():
                     st.page_link(page if name == here else f"pages/{name}.py", label=title)
+                st.html(_STAGE)
         with st.container(key="reference"), st.popover("Reference"):
             for name, title in doors[menu].items():
                 st.page_link(f"pages/{name}.py", label=title)

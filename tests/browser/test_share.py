@@ -127,7 +127,7 @@ def test_the_frame_to_copy_fits_a_slide(page, width, height, app_url, open_page,
     shown = faultless(slide(snippet))
     frame = shown.page.frame_locator("iframe")
     frame.locator(".js-plotly-plot .gtitle").first.wait_for(state="attached")
-    frame.locator(".dpv-card").first.wait_for()
+    frame.locator(".dpv-headline").first.wait_for()
     inside = shown.page.frames[1]
     seen = inside.evaluate(
         """() => ({

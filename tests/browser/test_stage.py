@@ -1,4 +1,4 @@
-"""The maps are most of the window, and further scores are one click away."""
+"""The maps are most of the window, on a page, on the stage, in a frame and on a phone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page
 
+from tests.browser.conftest import Watched
 from tests.support.tiers import daily
 
 #: Part of the window that the frames of both maps cover, without scrolling.
@@ -15,8 +16,8 @@ SHARE = """() => {
   const place = plot.getBoundingClientRect(), { _fullLayout: all } = plot;
   const within = (from, length, most) =>
     Math.max(0, Math.min(most, from + length) - Math.max(0, from));
-  return [['xaxis', 'yaxis'], ['xaxis2', 'yaxis2']].reduce((sum, [x, y]) => sum +
-    within(place.left + all[x]._offset, all[x]._length, innerWidth) *
+  return [['xaxis', 'yaxis'], ['xaxis2', 'yaxis2']].filter(([x]) => all[x]).reduce(
+    (sum, [x, y]) => sum + within(place.left + all[x]._offset, all[x]._length, innerWidth) *
     within(place.top + all[y]._offset, all[y]._length, innerHeight), 0
   ) / innerWidth / innerHeight; }"""
 
@@ -30,7 +31,7 @@ PAGES = ("", "kmeans")
 
 @pytest.fixture
 def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
-    def open_(page: str, size: tuple[int, int]):
+    def open_(page: str, size: tuple[int, int]) -> Watched:
         def sized(shown: Page) -> None:
             shown.set_viewport_size({"width": size[0], "height": size[1]})
 
@@ -72,3 +73,159 @@ def test_the_title_of_charts_is_not_in_their_legend(explorer: Callable) -> None:
     page = explorer("kmeans?method=dplloyd&view=noise", (1280, 720)).page
     title, legend = (page.locator(one).first.bounding_box() for one in (".gtitle", ".legend"))
     assert title["y"] + title["height"] <= legend["y"]
+
+
+#: Sizes of frames. Two squares side by side cover at most W / 2H of a frame that is W wide and H
+#: high, which is 67% of a frame of 800 x 600.
+FRAMES = {(1280, 720): 0.8, (960, 540): 0.8, (800, 600): 0.9 * 800 / 600 / 2}
+
+
+@pytest.mark.parametrize(
+    ("size", "page"),
+    daily([(size, page) for size in FRAMES for page in PAGES], lambda one: one == ((960, 540), "")),
+)
+def test_both_maps_cover_a_frame(explorer: Callable, size: tuple[int, int], page: str) -> None:
+    shown = explorer(f"{page}?embed=true&epsilon=0.5&seed=0", size).page
+    shown.wait_for_function(f"({SHARE})() >= {FRAMES[size]}")
+    # Nothing is beyond the end of the frame: the stamp is the last line.
+    assert shown.evaluate(
+        "document.querySelector('.gtitle').getBoundingClientRect().bottom <= innerHeight"
+    )
+    assert shown.locator(".dpv-headline").is_visible()
+    assert "sure at most" in shown.locator(".dpv-detail").inner_text()
+    assert shown.get_by_role("slider", name="Privacy budget").is_visible()
+
+
+# ---- a phone, and a page at 200%
+
+#: Whether a map and epsilon are inside the window.
+FIRST = """() => {
+  const plot = document.querySelector('.live-figure .js-plotly-plot');
+  const place = plot.getBoundingClientRect(), { xaxis, yaxis } = plot._fullLayout;
+  const top = place.top + yaxis._offset, left = place.left + xaxis._offset;
+  const epsilon = document.querySelector('[class*="-epsilon--input"]').getBoundingClientRect();
+  return top >= epsilon.bottom && top + yaxis._length <= innerHeight && yaxis._length > 180
+    && left >= 0 && left + xaxis._length <= innerWidth; }"""
+
+
+@pytest.mark.parametrize("page", daily(PAGES, "".__eq__))
+@pytest.mark.parametrize("size", [(390, 844), (640, 360)])
+def test_a_map_and_epsilon_are_on_the_first_screen(
+    explorer: Callable, size: tuple[int, int], page: str
+) -> None:
+    explorer(page, size).page.wait_for_function(FIRST)
+
+
+def test_a_tap_shows_the_other_map_in_the_same_place(explorer: Callable) -> None:
+    page = explorer("", (390, 844)).page
+    heading = page.locator(".annotation-text").first
+    place = (
+        "() => { const { xaxis, yaxis } = document.querySelector('.js-plotly-plot')._fullLayout;"
+    )
+    place += " return [xaxis._offset, xaxis._length, yaxis._offset, yaxis._length] }"
+    page.wait_for_function("() => !document.querySelector('.flip').hidden")
+    assert heading.text_content().startswith("true")
+    before = page.evaluate(place)
+    # The button has a name, and the description of the picture is about both maps.
+    flip = page.get_by_role("button", name="Show the private map")
+    flip.click()
+    page.wait_for_function(
+        "() => document.querySelector('.annotation-text').textContent.startsWith('Two-stage')"
+    )
+    assert page.evaluate(place) == before
+    alt = page.locator(".live-figure .image").get_attribute("aria-label")
+    assert "15 true" in alt
+    assert "17 private" in alt
+    assert page.locator(".gtitle").text_content()
+    back = page.get_by_role("button", name="Show the true map")
+    back.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "() => document.querySelector('.annotation-text').textContent.startsWith('true')"
+    )
+
+
+# ---- the stage
+
+EPSILON = "() => Number(document.querySelector('.gtitle').textContent.match(/ε ([\\d.]+)/)[1])"
+
+
+def moves(watched: Watched, key: str, way: int) -> None:
+    before = watched.page.evaluate(EPSILON)
+    watched.page.keyboard.press(key)
+    sign = "<>"[way > 0]
+    watched.page.wait_for_function(f"() => ({EPSILON})() {sign} {before}")
+    watched.wait_idle()
+
+
+def test_on_the_stage_a_clicker_moves_epsilon_whatever_was_touched(explorer: Callable) -> None:
+    watched = explorer("?epsilon=0.1&seed=0", (1280, 720))
+    page = watched.page
+    boxes = """() => [...document.querySelectorAll(
+      '.live-figure, .dpv-board, [class*="--input"], [data-testid=stHeader], .xy')].map((one) =>
+      Object.values(one.getBoundingClientRect().toJSON()))"""
+    watched.wait_calm()
+    before = page.evaluate(boxes)
+    touched = (
+        lambda: page.get_by_role("slider", name="Grid g").press("ArrowRight"),
+        lambda: page.get_by_role("combobox", name="Method").click(),
+        lambda: page.get_by_role("button", name="Redraw").click(),
+        lambda: page.locator(".live-figure").click(position={"x": 200, "y": 200}),
+    )
+    # Whatever has the focus when the stage opens: the button opens it, too.
+    touched[1]()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Stage").click()
+    page.wait_for_function(f"({SHARE})() >= 0.7")
+    assert not page.get_by_role("combobox", name="Method").is_visible()
+    assert page.locator(".dpv-detail").filter(has_text="sure at most").is_visible()
+    for key, way in (
+        ("ArrowRight", 1),
+        ("PageDown", 1),
+        (" ", 1),
+        ("PageUp", -1),
+        ("ArrowLeft", -1),
+    ):
+        moves(watched, key, way)
+    # Also after each control that is on the stage.
+    page.get_by_role("slider", name="Privacy budget").focus()
+    moves(watched, "PageDown", 1)
+    box = page.get_by_role("textbox", name="Privacy budget")
+    box.fill("0.2")
+    box.press("Enter")
+    page.wait_for_function(f"() => ({EPSILON})() === 0.2")
+    watched.wait_idle()
+    moves(watched, "PageUp", -1)
+    touched[3]()
+    moves(watched, " ", 1)
+    page.keyboard.press("Escape")
+    page.get_by_role("combobox", name="Method").wait_for()
+    watched.wait_calm()
+    assert page.evaluate(boxes) == before
+    # The key opens and closes it after other controls, too.
+    for touch in (touched[0], touched[2], touched[3]):
+        touch()
+        watched.wait_idle()
+        page.keyboard.press("f")
+        page.wait_for_function("() => document.documentElement.dataset.dpvStage === 'on'")
+        moves(watched, "PageDown", 1)
+        page.keyboard.press("f")
+        page.get_by_role("combobox", name="Method").wait_for()
+
+
+def test_on_the_stage_a_clicker_goes_through_a_lesson(explorer: Callable) -> None:
+    watched = explorer("learn?lesson=noise&step=2", (1280, 720))
+    page = watched.page
+    page.keyboard.press("f")
+    title = page.locator(".dpv-lesson h2")
+    first = title.text_content()
+    assert title.is_visible()
+    assert not page.locator(".dpv-lesson p").first.is_visible()
+    page.keyboard.press("PageDown")
+    page.wait_for_url("**step=3**")
+    page.wait_for_function(
+        "(first) => document.querySelector('.dpv-lesson h2').innerText !== first", arg=first
+    )
+    watched.wait_idle()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**step=2**")

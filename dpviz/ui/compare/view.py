@@ -95,7 +95,7 @@ def build(state: CompareState) -> None:
         format_func=lambda name: _score_title(name, request.any.families),
         help="Scores that all chosen methods share. Choosing a slower score computes all slower "
         "scores.",
-        width=270,
+        width=345,
     )
     segments(state, "view", "A panel for each of the", VIEWS, row)
     segments(state, "line", "Lines", LINES, row)

@@ -214,13 +214,14 @@ class Explorer(ABC):
 
         With ``curves``, the sliders have their utility curves.
         """
-        settings, places = run_settings(state, active, cls.family, curves=curves)
-        settled = settings.settled
-        with errors_shown():
-            follow(settings)
-            settled = cls(state, settings).show(places)
-            if curves:
-                show_curves(state, replace(settings, settled=settled), cls.family)
+        with st.container(key="explorer"):
+            settings, places = run_settings(state, active, cls.family, curves=curves)
+            settled = settings.settled
+            with errors_shown():
+                follow(settings)
+                settled = cls(state, settings).show(places)
+                if curves:
+                    show_curves(state, replace(settings, settled=settled), cls.family)
         return settled
 
     # -- methods that each family implements

@@ -10,8 +10,7 @@ function fetchAhead(address) {
 
 // Streamlit replaces the nodes of changed HTML, so that the keyboard focus is lost. The part with
 // the same name gets the focus again, before the browser paints.
-const partsOf = (html) =>
-  [...html.querySelectorAll("[tabindex], a[href], summary, .dpv-more, .dpv-word")];
+const partsOf = (html) => [...html.querySelectorAll("[tabindex], a[href], summary, button")];
 const nameOf = (part) => part.dataset.of ?? (part.firstElementChild ?? part).textContent;
 const rewritten = new MutationObserver(focusAgain);
 let held = null;
@@ -149,6 +148,7 @@ const MARKS = {
 const MORE = "dpviz more scores";
 
 function toggleMore({ target }) {
+  if (target.closest?.(".dpv-stage")) toggleStage();
   if (!target.closest?.(".dpv-more")) return;
   const shown = document.documentElement.toggleAttribute("data-dpv-more");
   try {
@@ -180,6 +180,7 @@ function foldOnce() {
 
 function mark() {
   foldOnce();
+  if (!EXPLORES.test(location.pathname)) toggleStage(false);
   const more = document.querySelector(".dpv-more");
   const shown = document.documentElement.hasAttribute("data-dpv-more");
   more?.setAttribute("aria-expanded", shown);
@@ -280,15 +281,49 @@ function pressed(event) {
   const [at] = event.composedPath();
   const typing = at.isContentEditable || at.matches?.("input:not([type=range]), textarea, select");
   if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-  const slider = PLACES.epsilon();
-  if (event.key === "n") {
+  if (event.key.toLowerCase() === "f" && EXPLORES.test(location.pathname)) toggleStage();
+  else if (event.key === "n") {
     const named = (one) => one.textContent.includes("Redraw") && !one.disabled;
     [...document.querySelectorAll("[data-testid=stButton] button")].find(named)?.click();
-  } else if ((event.key === "," || event.key === ".") && slider?.type === "range") {
-    if (event.key === ",") slider.stepDown(STEP);
-    else slider.stepUp(STEP);
-    slider.dispatchEvent(new Event("input", { bubbles: true }));
-  }
+  } else if (event.key === "," || event.key === ".") nudge(event.key === "," ? -1 : 1);
+}
+
+function nudge(way) {
+  const slider = PLACES.epsilon();
+  if (slider?.type !== "range") return;
+  slider.stepUp(way * STEP);
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+// The stage: two maps as large as the window allows, epsilon and the sentence. A clicker sends keys
+// of a keyboard; on the stage they move epsilon, or the step of a lesson, wherever the focus is.
+const CLICKS = { ArrowRight: 1, PageDown: 1, " ": 1, ArrowLeft: -1, PageUp: -1 };
+const onStage = () => root.dataset.dpvStage === "on";
+const { documentElement: root } = document;
+let scrolled = 0;
+
+function toggleStage(on = !onStage()) {
+  if (on === onStage()) return;
+  const main = document.querySelector("[data-testid=stMain]");
+  if (on) scrolled = main.scrollTop;
+  deepFocus()?.blur();
+  if (on) root.dataset.dpvStage = "on";
+  else delete root.dataset.dpvStage;
+  document.querySelector(".dpv-stage")?.setAttribute("aria-pressed", on);
+  main.scrollTop = on ? 0 : scrolled;
+  window.dispatchEvent(new Event("dpviz-refit"));
+}
+
+function clicked(event) {
+  const way = CLICKS[event.key];
+  if (!onStage() || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key !== "Escape" && !way) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  if (event.key === "Escape") toggleStage(false);
+  else if (root.hasAttribute("data-dpv-lesson")) {
+    document.querySelector(`.st-key-learn-${way > 0 ? "next" : "back"} button:enabled`)?.click();
+  } else nudge(way);
 }
 
 // Figures and tables have the size of the screen; for printing they are scaled to the paper.
@@ -335,6 +370,8 @@ export default ({ data }) => {
   document.addEventListener("focusin", follow);
   document.addEventListener("pointerdown", forget);
   document.addEventListener("keydown", pressed);
+  window.addEventListener("keydown", clicked, true);
+  if (new URLSearchParams(location.search).get("embed") === "true") root.dataset.dpvStage = "frame";
   document.addEventListener("toggle", keepOpen, true);
   window.addEventListener("beforeprint", toPaper);
   window.addEventListener("afterprint", fromPaper);

@@ -18,9 +18,10 @@ const SHEET = {
 
 const SCROLL_BAR = 16; // pixels below a figure that is wider than its page
 const NARROW = 560; // width in pixels below which a legend needs several lines
-const NARROWEST = 200; // least width in pixels of maps side by side; narrower maps are stacked
+const NARROWEST = 200; // least width in pixels of maps side by side; otherwise one is shown
 const LEAST_MAP = 180; // least height of a map in pixels
-const STACK_GAP = 66; // pixels between two stacked maps, for an axis title and a heading
+const LEAST_FILL = 260; // least height in pixels of a figure that ends with the window
+const FLIP = 18; // additional pixels above a single map, for the button
 const PROJECTED = 0.06; // additional share of the window's height on a projector
 const EDGE = 12; // pixels beside a map
 const LEGEND_MARK = 45; // pixels of a legend's mark with the space beside it
@@ -94,6 +95,7 @@ function enlarge(node, factor) {
 // ---- the title, and the stamp below it, which are wrapped so that they are never truncated
 
 const TITLE_LINE = 16; // pixels of a line
+const SPARE = 4; // pixels around maps that fill a frame or the stage
 const TICKS = 20; // pixels below a map for the numbers of its axis
 const LETTERS = [6.3, 5.8]; // average width in pixels of a letter of title and stamp
 
@@ -108,15 +110,35 @@ function wrapped(text, letters) {
   return lines;
 }
 
+// In frames and on the stage, the maps have all the space: the numbers of the axes are inside them.
+function spread(layout, factor) {
+  Object.assign(layout.margin, { l: SPARE * factor, r: SPARE * factor });
+  const stamp = layout.title.subtitle.text;
+  layout.title.subtitle.text = `${layout.title.text} · ${stamp}`;
+  layout.title.text = "";
+  for (const [name, axis] of Object.entries(layout))
+    if (/^[xy]axis/.test(name)) Object.assign(axis, { title: "", ticks: "", ticklabelposition: "inside" });
+}
+
 // Wrap and join title and stamp, and enlarge the top margin by all lines except the first; return
 // the added pixels. If the figure fills the window, they are below the panels.
-function wrapTitle({ title, margin }, width, factor, fills) {
+function wrapTitle(layout, width, factor, fills) {
+  const { title, margin } = layout;
   if (!title?.subtitle) return 0;
+  if (fills === "all") spread(layout, factor);
   const lines = [title.text, title.subtitle.text].map((text, part) =>
     wrapped(text, Math.max(12, Math.floor((width - margin.l - margin.r) / (factor * LETTERS[part])))));
   const small = `<span style="font-size:${title.subtitle.font.size}px">`;
   title.text = [...lines[0], ...lines[1].map((line) => `${small}${line}</span>`)].join("<br>");
   delete title.subtitle; // Plotly would place it differently for each number of lines
+  if (fills === "all") {
+    margin.t = TITLE_LINE * factor;
+    const below = (lines[1].length - 1) * TITLE_LINE * factor + SPARE; // below the first line
+    margin.b = below + (TITLE_LINE - 1) * factor;
+    title.text = lines[1].map((line) => `${small}${line}</span>`).join("<br>");
+    Object.assign(title, { y: 0, yref: "container", yanchor: "bottom", pad: { b: below } });
+    return 0;
+  }
   if (fills) {
     margin.t -= 1.75 * TITLE_LINE * factor;
     const below = (lines.flat().length - 1) * TITLE_LINE * factor; // below the first line
@@ -143,21 +165,30 @@ function legendLines({ data, layout }, width, factor) {
 // ---- maps, which fill the page and have square cells
 
 // Height of a figure with maps in a row. Cells keep their scale, so additional height is useless.
-// Two maps are close to each other if there is more width than they need, and are stacked if there
-// is too little width.
-function fitted({ data, layout }, width, height, factor) {
-  const { shape, rows, across } = layout.meta ?? {};
+// Two maps are close to each other if there is more width than they need; if there is too little
+// width, only the map of a side is shown.
+function fitted(figure, width, height, factor, side) {
+  const { data, layout } = figure;
+  const { shape, rows } = layout.meta ?? {};
+  let { across } = layout.meta ?? {};
   if (!across || rows > 1) return height;
-  const { l, r, t, b } = layout.margin;
-  const [start, end] = layout.xaxis.domain;
-  const inner = width - l - r;
-  const beside = (end - start) * inner;
   const bars = [layout.coloraxis, ...data.map((trace) => trace.marker ?? trace)]
     .filter((one) => one?.colorbar && one.showscale !== false).map((one) => one.colorbar);
-  if (beside < NARROWEST && across === 2) return stacked(layout, bars, width, factor);
+  const reach = () => width - layout.margin.l - layout.margin.r;
+  const share = () => layout.xaxis.domain[1] - layout.xaxis.domain[0];
+  figure.single = across === 2 && share() * reach() < NARROWEST;
+  if (figure.single) {
+    single(figure, bars, side, factor);
+    across = 1;
+  }
   if (!shape) return height;
+  const { t, b } = layout.margin;
+  const [start, end] = layout.xaxis.domain;
+  const inner = reach();
+  const beside = (end - start) * inner;
   const fits = Math.min(height, Math.max(LEAST_MAP, Math.ceil(beside * shape)) + t + b);
   const map = (fits - t - b) / shape / inner;
+  if (across === 1 && map < 1) layout.xaxis.domain = [0, map];
   if (across === 2 && map < end - start) {
     const from = map + layout.xaxis2.domain[0] - end;
     layout.xaxis.domain = [0, map];
@@ -167,26 +198,31 @@ function fitted({ data, layout }, width, height, factor) {
   return fits;
 }
 
-// Stack two maps; a colour bar is to the right of the first map.
-function stacked(layout, bars, width, factor) {
-  const { l, t, b } = layout.margin;
+// Keep one of two maps, on the axes of the first map; a colour bar is to the right.
+function single(figure, bars, side, factor) {
+  const { layout } = figure;
+  const panel = side ? "2" : "";
+  const here = (ref) => ref === "paper" || /\d/.exec(ref)?.[0] === (panel || undefined);
+  const moved = (ref) => ref?.replace(/^([xy])2/, "$1");
+  figure.data = figure.data.filter((trace) => here(trace.xaxis ?? "x"));
+  for (const trace of figure.data) Object.assign(trace, { xaxis: "x", yaxis: "y" });
+  for (const kind of ["annotations", "shapes"]) {
+    layout[kind] = (layout[kind] ?? []).filter((one) => here(one.xref));
+    for (const one of layout[kind])
+      Object.assign(one, { xref: moved(one.xref), yref: moved(one.yref) });
+  }
+  for (const axis of ["xaxis", "yaxis"]) {
+    const { title } = layout[axis];
+    const kept = layout[axis + panel];
+    Object.assign(kept, { title, showticklabels: true, domain: [0, 1] });
+    for (const name of ["anchor", "scaleanchor"]) if (kept[name]) kept[name] = moved(kept[name]);
+    delete kept.matches;
+    layout[axis] = kept;
+    delete layout[`${axis}2`];
+  }
+  layout.margin.t += FLIP * factor;
   layout.margin.r = (bars.length ? BAR : EDGE) * factor;
-  const below = Math.max(
-    LEAST_MAP, Math.ceil((width - l - layout.margin.r) * (layout.meta.shape ?? 0.9)));
-  const gap = STACK_GAP * factor;
-  const inner = 2 * below + gap;
-  for (const panel of [1, 2]) {
-    const name = panel === 1 ? "" : panel;
-    const low = (2 - panel) * (below + gap) / inner;
-    layout[`xaxis${name}`].domain = [0, 1];
-    Object.assign(layout[`yaxis${name}`], {
-      domain: [low, low + below / inner], showticklabels: true, title: layout.yaxis.title,
-    });
-  }
-  for (const bar of bars) {
-    Object.assign(bar, { x: 1.01, xanchor: "left", y: 1, yanchor: "top", len: below / inner });
-  }
-  return inner + t + b;
+  for (const bar of bars) Object.assign(bar, { x: 1.01, xanchor: "left" });
 }
 
 // ---- the theme as a plotly template, which the figure's own settings override
@@ -294,7 +330,16 @@ class LiveFigure {
     this.image.setAttribute("role", "img");
     this.image.setAttribute("aria-label", "Picture, not drawn yet");
     this.image.tabIndex = -1; // target of a skip link
-    this.frame.append(this.plot, this.image, this.problem);
+    this.side = 0;
+    this.flip = document.createElement("button");
+    this.flip.className = "flip";
+    this.flip.type = "button";
+    this.flip.hidden = true;
+    this.flip.addEventListener("click", () => {
+      this.side = 1 - this.side;
+      this.redraw();
+    });
+    this.frame.append(this.flip, this.plot, this.image, this.problem);
     this.frame.insertAdjacentHTML("beforeend", ABOVE);
     [this.lights, this.note] = [...this.frame.children].slice(-2);
     this.note.firstElementChild.addEventListener("click", () => this.pick(null));
@@ -309,6 +354,8 @@ class LiveFigure {
     window.addEventListener("dpviz-save", this.saves);
     this.hears = (event) => this.pieces?.of && this.hear(event);
     for (const type of HEARD) document.addEventListener(type, this.hears);
+    this.refits = () => this.head?.fills && this.redraw();
+    window.addEventListener("dpviz-refit", this.refits);
   }
 
   update({ data, setTriggerValue }) {
@@ -347,17 +394,24 @@ class LiveFigure {
     this.width = this.frame.clientWidth;
     const width = Math.max(this.width, head.least_width);
     if (factor !== 1) enlarge(head.figure, factor);
+    if (head.fills && document.documentElement.hasAttribute("data-dpv-stage")) head.fills = "all";
     this.wraps = wrapTitle(head.figure.layout, width, factor, head.fills);
     const share = head.share && head.share + (factor > 1 ? PROJECTED : 0);
     // Title and stamp may be below the window's end, because the maps need the space.
     const under = head.fills === "maps" ? head.figure.layout.margin.under : 0;
     const rest = head.fills ? window.innerHeight - this.placeInPage() + under : 0;
-    const room = Math.max(head.height, Math.round(share * window.innerHeight), rest);
+    const least = Math.max(head.height, Math.round(share * window.innerHeight));
+    const room = rest > LEAST_FILL * factor ? rest : Math.max(least, rest);
     const { legend, margin } = head.figure.layout;
     if (legend?.yref === "container") {
       margin.t += legendLines(head.figure, width, factor) * TITLE_LINE * factor;
     }
-    const height = fitted(head.figure, width, room, factor);
+    pairUp(head.figure.data, head.pairs);
+    const height = fitted(head.figure, width, room, factor, this.side);
+    this.flip.hidden = !head.figure.single;
+    const [shown, other] = this.side ? ["private", "true"] : ["true", "private"];
+    this.flip.textContent = `⇄ ${other}`;
+    this.flip.setAttribute("aria-label", `Show the ${other} map instead of the ${shown} map`);
     const above = legend?.orientation === "h" && legend.y >= 1 && !legend.yref;
     const beside = legend && legend.orientation !== "h" && (legend.x ?? 1) >= 1;
     if (width < NARROW && (above || beside)) {
@@ -376,7 +430,6 @@ class LiveFigure {
     this.frame.style.height = `${height + (scrolls ? SCROLL_BAR : 0)}px`;
     this.plot.style.height = `${height}px`;
     this.image.setAttribute("aria-label", head.alt);
-    pairUp(head.figure.data, head.pairs);
     const layout = {
       uirevision: "kept",
       margin: { l: 48, r: 16, t: 56, b: 40 },
@@ -623,12 +676,16 @@ class LiveFigure {
       if (this.frame.clientWidth === this.width) return;
       // Redraw, because the title wraps differently and maps may change their height or place.
       // Plotly's own resize would start from the panels that it shrank for the old width.
-      this.drawn = null;
-      this.waiting ??= this.bytes;
-      this.drawing = this.drain();
+      this.redraw();
       return;
     }
     window.Plotly.Plots.resize(this.plot).catch(() => {}); // a hidden plot is drawn when shown
+  }
+
+  redraw() {
+    this.drawn = null;
+    this.waiting ??= this.bytes;
+    this.drawing ??= this.drain();
   }
 
   fail(error) {
@@ -645,6 +702,7 @@ class LiveFigure {
     this.observer.disconnect();
     window.removeEventListener("dpviz-save", this.saves);
     for (const type of HEARD) document.removeEventListener(type, this.hears);
+    window.removeEventListener("dpviz-refit", this.refits);
     if (window.Plotly && this.ready) window.Plotly.purge(this.plot);
     this.frame.remove();
   }

@@ -1,4 +1,4 @@
-"""The view for slides and course pages: ``?embed=true`` shows only picture, readouts and epsilon.
+"""The view for slides and course pages: ``?embed=true`` shows only picture, sentence and epsilon.
 
 In this view Streamlit removes its tool bar and its padding, and this module hides side bar and
 navigation. :mod:`dpviz.server` allows only this view in frames of other sites. The view makes no

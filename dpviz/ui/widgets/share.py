@@ -49,7 +49,7 @@ def _draw(state: UrlState, frame: bool) -> None:
     elif is_local(base_address()):
         show_caption("This address works only on this computer.")
     if frame:
-        what = "only picture, readouts and ε" if state.page in FAMILIES else "only the page"
+        what = "only picture, sentence and ε" if state.page in FAMILIES else "only the page"
         show_caption(f"For a slide or a course page: {what}.")
         st.code(frame_of(full_link(state.link(), embed="true")), language=None, wrap_lines=True)
         show_caption("Add &embed_options=dark_theme or light_theme to choose one of the themes.")
