@@ -6,7 +6,7 @@ has the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpviz.base.lru import LRUCache
 from dpviz.base.threads import checked
-from dpviz.base.work import IsCancelled, Progress, Work
+from dpviz.base.work import IsCancelled, Work
 from dpviz.experiments.sweep import Plan, Subject, axes, run_sweep
 from dpviz.families import CARDS, PARAMETERS, family_of
 from dpviz.family.parameter import EPSILON, Parameter
@@ -31,8 +31,14 @@ MOST_VALUES = 25
 #: Rounds of draws: every n-th value, and the number of seeds of each of these values.
 ROUNDS = ((8, 2), (4, 5), (4, 10), (2, 10), (2, 20), (1, 20))
 
+#: Number of rounds after which the next curve gets its first points.
+_FIRST = 2
+
 #: Rounds that would take more than these estimated seconds, with the rounds before, are left out.
 MOST_SECONDS = 9.0
+
+#: Estimated seconds of draws between two looks whether a job should stop: a drag needs the machine.
+_PART = 0.1
 
 #: Seconds between two looks at a curve that another job fills.
 _LOOK = 0.1
@@ -153,36 +159,46 @@ class Curve:
         )
 
     @cached_property
+    def _seconds(self) -> float:
+        """Estimated time of a draw."""
+        (method,), (subject,) = self.plan.methods, self.plan.subjects
+        return family_of(method).seconds(method, subject.dataset.n, self.plan.columns)
+
+    @cached_property
     def rounds(self) -> tuple[tuple[tuple[float, ...], int], ...]:
         """Values of each round, and the number of seeds that they then have."""
-        (method,), (subject,) = self.plan.methods, self.plan.subjects
-        family = family_of(method)
-        seconds = family.seconds(method, subject.dataset.n, self.plan.columns)
         found: list[tuple[tuple[float, ...], int]] = []
         for step, seeds in ROUNDS:
             values = tuple(dict.fromkeys((*self.values[::step], self.values[-1])))
-            if not found or len(values) * seeds * seconds <= MOST_SECONDS:
+            if not found or len(values) * seeds * self._seconds <= MOST_SECONDS:
                 found.append((values, seeds))
         return tuple(found)
 
-    def fill(self, *, progress: Progress | None = None, cancelled: IsCancelled) -> None:
-        """Draw round by round until the curve is complete; raise Cancelled if this should stop."""
-        work = Work(len(self.rounds), "rounds", progress, cancelled)
+    def fill(self, *, cancelled: IsCancelled, most: int | None = None) -> None:
+        """Draw round by round until the curve is complete, or the first ``most`` rounds.
+
+        Raises Cancelled if this should stop.
+        """
+        rounds = self.rounds[:most]
+        work = Work(len(rounds), "rounds", cancelled=cancelled)
         while not self._filling.acquire(timeout=_LOOK):
             work.check()
         try:
             true_runs = LRUCache(_TRUE_RUNS)
-            for values, seeds in work.over(self.rounds):
+            for values, seeds in work.over(rounds):
                 for value in values:
-                    already = self._known[value][0] if value in self._known else 0
-                    if already < seeds:
-                        self._draw(value, range(already, seeds), true_runs, work)
-            self.complete = True
+                    while (already := self._tried(value)) < seeds:
+                        work.check()
+                        end = min(seeds, already + max(1, int(_PART / self._seconds)))
+                        self._draw(value, range(already, end), true_runs, work)
+            self.complete |= rounds == self.rounds
         finally:
             self._filling.release()
 
+    def _tried(self, value: float) -> int:
+        return self._known[value][0] if value in self._known else 0
+
     def _draw(self, value: float, seeds: range, true_runs: LRUCache, work: Work) -> None:
-        work.check()
         at: dict[str, Any] = {"values": (value,)} if self.plan.values else {"epsilons": (value,)}
         with checked(work.check):
             plan = replace(self.plan, seeds=tuple(seeds), **at)
@@ -193,8 +209,9 @@ class Curve:
         self.note = next(iter(table.attrs["notes"]), self.note)
 
 
-def fill_all(curves: tuple[Curve, ...], *, progress: Progress, cancelled: IsCancelled) -> bool:
-    """Fill curves one after the other; this is the task of a job."""
-    for curve in curves:
-        curve.fill(progress=progress, cancelled=cancelled)
+def fill_all(curves: Sequence[Curve], *, cancelled: IsCancelled, **_: object) -> bool:
+    """Fill curves: first a few points of each, then all; this is the task of a job."""
+    for most in (_FIRST, None):
+        for curve in curves:
+            curve.fill(cancelled=cancelled, most=most)
     return True

@@ -56,6 +56,16 @@ def show_curves(state: UrlState, settings: RunSettings, family: Family) -> None:
 
     These are the curve over epsilon, and the curve over the parameter whose slider was used last.
     """
+    job, known = job_of(f"{state.page}:curve job"), f"{state.page}:curves"
+    if not settings.settled:
+        if job:
+            job.cancel()
+        # The browser keeps its curves. Those that a dragged slider changes are taken away.
+        before: dict[str, tuple[_Key, Any]] = st.session_state.get(known, {})
+        kept = {one: of for one, of in before.items() if of[0] == _key(state, settings, of[0][0])}
+        if len(kept) < len(before):
+            _hand_over(known, kept)
+        return
     axes = curve_axes(settings.config.method, family.chosen(settings.config))
     if settings.active.dataset.counts is not None:
         axes = tuple(one for one in axes if PARAMETERS[one].kind != "sides")  # counts fix the grid
@@ -64,25 +74,40 @@ def show_curves(state: UrlState, settings: RunSettings, family: Family) -> None:
     wanted = dict.fromkeys(one for one in (used, EPSILON.name) if one in axes)
     drawn = {one: _curves(state, settings, family, one) for one in wanted}
     curves = [one.curve for some in drawn.values() for one in some]
-    name = f"{state.page}:curve job"
-    job, missing = job_of(name), tuple(one for one in curves if not one.complete)
-    if job and job.running and (not settings.settled or job.request != curves):
+    if job and job.request != curves:
         job.cancel()
-    failed = job is not None and job.request == curves and job.error
-    if FILLS and missing and settings.settled and not failed and not _fills(job, curves):
-        task = partial(fill_all, missing)
-        job = start(name, task, request=curves, after=max(pause(), _PATIENCE))
-    line = state.get("line")
+        job = None
+    missing = [one for one in curves if not one.complete]
+    busy = job and (job.error or (job.running and not job.cancelled))
+    if FILLS and missing and not busy:
+        task, after = partial(fill_all, missing), max(pause(), _PATIENCE)
+        job = start(f"{state.page}:curve job", task, request=curves, after=after)
 
     def hand_over() -> None:
-        data = {state.key(PARAMETERS[one].link): _data(some, line) for one, some in drawn.items()}
-        _mount(key=f"{state.page}:curves", data=data, height=1)
+        line = state.get("line")
+        data = {
+            state.key(PARAMETERS[axis].link): (_key(state, settings, axis), _data(some, line))
+            for axis, some in drawn.items()
+        }
+        _hand_over(known, data)
 
-    follow(job if settings.settled else None, hand_over, every=_LOOK)
+    follow(job, hand_over, every=_LOOK)
 
 
-def _fills(job: Any, curves: Sequence[Curve]) -> bool:
-    return job is not None and job.running and not job.cancelled and job.request == curves
+#: An axis, and all that its curve depends on.
+_Key = tuple[str, Any]
+
+
+def _key(state: UrlState, settings: RunSettings, axis: str) -> _Key:
+    active, config = settings.active, vars(settings.config)
+    chosen = {name: value for name, value in config.items() if name != axis}
+    looks = (state.get("with"), state.get("line"))
+    return axis, (active.dataset.digest, active.domain, active.outside, chosen, looks)
+
+
+def _hand_over(known: str, curves: dict[str, tuple[_Key, Any]]) -> None:
+    st.session_state[known] = curves
+    _mount(key=known, data={slider: data for slider, (_, data) in curves.items()}, height=1)
 
 
 def _curves(state: UrlState, settings: RunSettings, family: Family, axis: str) -> list[_Drawn]:

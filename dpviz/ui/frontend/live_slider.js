@@ -188,10 +188,8 @@ class LiveSlider {
 
   takeCurve() {
     const curve = window.dpvizCurves?.[this.spec.curve];
-    const text = this.specText + JSON.stringify(curve ?? "");
-    if (text === this.curveText) return;
-    this.curveText = text;
-    this.curve = curve;
+    if (curve === this.curve && this.specText === this.curveSpec) return;
+    Object.assign(this, { curve, curveSpec: this.specText });
     const { bands, lines, breaks } = curve ?? { bands: [], lines: [], breaks: [] };
     const x = (value) => (100 * this.scale.positionOf(value)) / this.scale.last;
     const ends = (points) => points.map(([value, y]) => `${x(value)} ${100 - 100 * y}`);
@@ -222,7 +220,9 @@ class LiveSlider {
 
   // The menu's choices are select boxes, which Python writes.
   showMenu({ text, choices }) {
-    if (this.asked.innerHTML !== choices) this.asked.innerHTML = choices;
+    if (choices === this.choices) return;
+    this.choices = choices;
+    this.asked.innerHTML = choices;
     this.menu.hidden = !choices;
     this.menu.textContent = text;
     this.menu.setAttribute("aria-label", `Curve of ${this.spec.label}: ${text}, numbers`);

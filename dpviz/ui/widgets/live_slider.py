@@ -174,7 +174,7 @@ def live_slider(
             "menu": _menu(curve),
         },
         on_state_change=partial(_receive, key, allowed),
-        **_choosing(input_key, curve),
+        **_choosing(key, input_key, curve),
     )
     return LiveValue(link.returned, not link.dragging)
 
@@ -194,12 +194,13 @@ def _menu(curve: CurvePlace | None) -> dict[str, str]:
     return {"text": curve.menu if curve else "", "choices": "".join(boxes)}
 
 
-def _choosing(key: str, curve: CurvePlace | None) -> dict[str, Any]:
+def _choosing(slider: str, key: str, curve: CurvePlace | None) -> dict[str, Any]:
     if curve is None or not curve.choices:
         return {}
 
     def choose() -> None:
         """Take a choice of the browser, which may be anything."""
+        st.session_state[_FOCUSED] = slider
         chosen = _message(st.session_state.get(key), "choice")
         for one in curve.choices:
             if one.name == chosen.get("name") and chosen.get("value") in one.titles:
