@@ -35,7 +35,8 @@ ROUNDS = ((8, 2), (4, 5), (4, 10), (2, 10), (2, 20), (1, 20))
 _FIRST = 2
 
 #: Rounds that would take more than these estimated seconds, with the rounds before, are left out.
-MOST_SECONDS = 9.0
+#: The first round may take longer.
+MOST_SECONDS, MOST_FIRST = 9.0, 20.0
 
 #: Estimated seconds of draws between two looks whether a job should stop: a drag needs the machine.
 _PART = 0.1
@@ -170,7 +171,8 @@ class Curve:
         found: list[tuple[tuple[float, ...], int]] = []
         for step, seeds in ROUNDS:
             values = tuple(dict.fromkeys((*self.values[::step], self.values[-1])))
-            if not found or len(values) * seeds * self._seconds <= MOST_SECONDS:
+            most = MOST_SECONDS if found else MOST_FIRST
+            if len(values) * seeds * self._seconds <= most:
                 found.append((values, seeds))
         return tuple(found)
 
@@ -192,6 +194,8 @@ class Curve:
                         end = min(seeds, already + max(1, int(_PART / self._seconds)))
                         self._draw(value, range(already, end), true_runs, work)
             self.complete |= rounds == self.rounds
+            if not self.rounds:
+                self.note = "no curve, because a draw of so many records takes too long"
         finally:
             self._filling.release()
 

@@ -116,6 +116,14 @@ def test_slow_methods_have_fewer_points(method: str, points: int, draws: int) ->
     assert (len(values), seeds) == (points, draws)
 
 
+def test_very_many_records_have_no_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_FIRST", 0.001)
+    one = filled("privthr")
+    assert one.complete
+    assert one.points == ()
+    assert "takes too long" in one.note
+
+
 def test_a_curve_goes_on_where_a_job_stopped() -> None:
     of = subject()
     one, calls = Curve(curve_plan(of, config_of("privthr", of), "epsilon")), []

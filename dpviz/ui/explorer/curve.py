@@ -185,7 +185,9 @@ def _data(drawn: Sequence[_Drawn], line: Line) -> dict[str, Any]:
         "lines": lines,
         "bands": bands,
         "breaks": [at.value for at in points[0] if at.breaks],
-        "title": ("" if private else "not private · ") + _title(score, best, worst),
+        "title": ("" if private else "not private · ") + _title(score, best, worst)
+        if any(points)
+        else first.note,
         "side": _side(lines),
         "words": _words(drawn, points, axis.sign, names),
         "table": _table(drawn, points, axis.sign, names),
