@@ -635,6 +635,18 @@ MISTAKES: dict[str, Mistake] = {
         any_file_is_public=('state.get("unprotected") == digest', 'state.get("unprotected")'),
     ),
     **_of(
+        "experiments/curve.py",
+        "experiments/test_curve.py",
+        a_curve_has_other_seeds_than_compare=(
+            "self._draw(value, range(already, end), true_runs, work)",
+            "self._draw(value, range(already + 1, end + 1), true_runs, work)",
+        ),
+        a_curve_forgets_what_a_stopped_job_drew=(
+            "seeds.stop, np.concatenate([earlier, rows])",
+            "seeds.stop, rows",
+        ),
+    ),
+    **_of(
         "family/claim.py",
         "ui/test_true_sentences.py",
         a_name_is_a_promise=(

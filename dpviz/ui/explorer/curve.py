@@ -245,8 +245,10 @@ def _breaks(title: str, points: Sequence[Point], sign: str) -> str:
         return (
             f"Marks: the median draw of {title} breaks true clusters, up to {sign} {broken[-1]:g}"
         )
-    listed = ", ".join(f"{value:g}" for value in broken)
-    return f"Marks: the median draw of {title} breaks true clusters at {sign} {listed}"
+    return (
+        f"Marks: the median draw of {title} breaks true clusters at {len(broken)} of "
+        f"{len(points)} values, {sign} {broken[0]:g} to {broken[-1]:g}"
+    )
 
 
 def _number(one: Band, names: Sequence[str]) -> str:

@@ -37,7 +37,7 @@ def curve_choices(state: UrlState, family: Family) -> tuple[Choice, ...]:
 def menu_words(state: UrlState) -> str:
     """Text of the menu's button."""
     second = second_method(state)
-    return f"vs {CARDS[second].title} ▾" if second else "compare ▾"
+    return f"vs {CARDS[second].title}" if second else "compare"
 
 
 def second_method(state: UrlState) -> str:
