@@ -401,8 +401,8 @@ MISTAKES: dict[str, Mistake] = {
             "total = sizes_true.sum()",
         ),
         ocm_matches_the_worst=(
-            "rows, columns = linear_sum_assignment(table, maximize=True)\n    return float(1",
-            "rows, columns = linear_sum_assignment(table)\n    return float(1",
+            "rows, columns = optimize.linear_sum_assignment(table, maximize=True)\n    return float(1",
+            "rows, columns = optimize.linear_sum_assignment(table)\n    return float(1",
         ),
         pairs_count_once=("- 2 * _pairs(table)", "- _pairs(table)"),
         f_forgets_sizes=("(rows * best).sum()", "best.sum()"),
