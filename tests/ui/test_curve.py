@@ -17,6 +17,7 @@ from dpviz.experiments.sweep import summary
 from dpviz.families import SCORES
 from dpviz.metrics.bands import Band
 from dpviz.ui.explorer import curve as module
+from dpviz.ui.explorer.wavecluster import WaveClusterExplorer
 from tests.support import APP
 from tests.ui.test_wavecluster import checked
 
@@ -151,3 +152,21 @@ def test_a_slider_that_was_used_gets_its_curve(app) -> None:
     shown = drawn(finished(checked(test.run())))
     assert set(shown) == {"wavecluster:epsilon", "wavecluster:alpha"}
     assert shown["wavecluster:alpha"]["table"].startswith("<table><tr><th>α<")
+
+
+def test_a_drag_takes_only_the_curves_away_that_it_changes(app, monkeypatch) -> None:
+    test = app(method="privthr")
+    test.session_state["live_slider:focused"] = "wavecluster:p"
+    test = finished(checked(test.run()))
+    known = test.session_state["wavecluster:curves shown"]
+    assert set(known) == {"wavecluster:epsilon", "wavecluster:p"}
+    job = test.session_state["wavecluster:curve job"]
+    monkeypatch.setattr(WaveClusterExplorer, "play", lambda *given: False)  # a slider is dragged
+    # The browser keeps its curves, so nothing is sent.
+    test.session_state["wavecluster:seed"] = 5
+    assert drawn(checked(test.run())) == {}
+    assert test.session_state["wavecluster:curves shown"] == known
+    # The curve over p stays, because it does not depend on the p of the slider.
+    test.session_state["wavecluster:p"] = 0.9
+    assert set(drawn(checked(test.run()))) == {"wavecluster:p"}
+    assert test.session_state["wavecluster:curve job"] is job

@@ -56,7 +56,7 @@ def show_curves(state: UrlState, settings: RunSettings, family: Family) -> None:
 
     These are the curve over epsilon, and the curve over the parameter whose slider was used last.
     """
-    job, known = job_of(f"{state.page}:curve job"), f"{state.page}:curves"
+    job, known = job_of(f"{state.page}:curve job"), f"{state.page}:curves shown"
     if not settings.settled:
         if job:
             job.cancel()
@@ -107,7 +107,10 @@ def _key(state: UrlState, settings: RunSettings, axis: str) -> _Key:
 
 def _hand_over(known: str, curves: dict[str, tuple[_Key, Any]]) -> None:
     st.session_state[known] = curves
-    _mount(key=known, data={slider: data for slider, (_, data) in curves.items()}, height=1)
+    # The session entry of a component's key belongs to the component.
+    _mount(
+        key=f"{known} here", data={slider: data for slider, (_, data) in curves.items()}, height=1
+    )
 
 
 def _curves(state: UrlState, settings: RunSettings, family: Family, axis: str) -> list[_Drawn]:
