@@ -37,10 +37,9 @@ def show() -> None:
     st.html(STYLE)
     if embedded():
         st.html(EMBED_STYLE)
-    frame()
     enter()
-
     page, title = navigate(DOORS)
+    frame()  # after the side bar, because this shows the page
     st.set_page_config(page_title=f"{title} · dpviz")
     show_title(title)
     page.run()

@@ -94,6 +94,12 @@ _HEADERS = {
 _PLOTLY = re.compile(r"/component/[\w.]+/plotly\.min\.js")
 _KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
 
+#: Until frame.js has run, the page has no side bar and no style, and its parts would move.
+_HIDDEN = (
+    b"<style>html:not([data-dpv-hint]) .stApp{visibility:hidden;animation:dpv-late 0s 8s forwards}"
+    b"@keyframes dpv-late{to{visibility:visible}}</style></head>"
+)
+
 _LOG = logging.getLogger(__name__)
 
 #: Largest number of different refused sockets in the log, because strangers could fill the log.
@@ -173,11 +179,20 @@ class Shield:
         query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
         ours = headers(embed=query.get("embed", [""])[-1].lower() == "true")
 
+        page = "text/html" in given.get(b"accept", "")
+        if page:  # in one piece, and not compressed, so that a style can be added
+            kept = [one for one in scope["headers"] if one[0] != b"accept-encoding"]
+            scope = {**scope, "headers": kept}
+
         async def answer(message: Message) -> None:
+            if page and b"</head>" in message.get("body", b""):
+                message = {**message, "body": message["body"].replace(b"</head>", _HIDDEN)}
             if message["type"] == "http.response.start":
                 found = message["status"] == 200 and _PLOTLY.search(scope["path"])
                 more = (*ours, _KEPT) if found and scope.get("query_string") else ours
                 names = {name for name, _ in more}
+                if page:
+                    names.add(b"content-length")
                 theirs = [one for one in message.get("headers", []) if one[0].lower() not in names]
                 message = {**message, "headers": [*theirs, *more]}
             await send(message)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from dpviz.base.errors import InputError
+from dpviz.families import FAMILIES
 from dpviz.ui import FRONTEND
 from dpviz.ui.data.not_taken import OF_THEIR_OWN, show_not_taken
 from dpviz.ui.messages import NothingLoadedError, errors_shown, show_corrections, show_error
@@ -82,11 +83,12 @@ def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
 
 
 def enter() -> None:
-    """Record that the app's frame is drawn; ``app.py`` calls this before it runs a page."""
+    """Record that the app's frame is drawn; ``app.py`` calls this before it shows anything."""
     ask_no_host()
     try:
         check_settings()
     except InputError as error:
+        frame()
         show_error(error)
         st.stop()
     st.session_state[_ENTERED] = True
@@ -142,6 +144,8 @@ def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
     # that was open behind it. The first call finds the requested page.
     path = st.navigation(pages({}), position="hidden").url_path
     here = path or first
+    if here in (*FAMILIES, "compare", "release") and not embedded():
+        st.sidebar.html("<i></i>")  # a side bar that came later would move the page
     door = next(name for name, behind in doors.items() if here in behind)
     last: dict[str, str] = st.session_state.setdefault(_LAST, {})
     last[door] = here

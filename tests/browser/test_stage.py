@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import Watched
+from tests.browser.test_first_minute import drag
 from tests.support.tiers import daily
 
 #: Part of the window that the frames of both maps cover, without scrolling.
@@ -31,9 +32,11 @@ PAGES = ("", "kmeans")
 
 @pytest.fixture
 def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
-    def open_(page: str, size: tuple[int, int]) -> Watched:
+    def open_(page: str, size: tuple[int, int], script: str = "") -> Watched:
         def sized(shown: Page) -> None:
             shown.set_viewport_size({"width": size[0], "height": size[1]})
+            if script:
+                shown.add_init_script(script)
 
         watched = open_page(f"{app_url('app.py')}/{page}", before=sized)
         watched.page.wait_for_selector(".gtitle", state="attached")
@@ -73,6 +76,24 @@ def test_the_title_of_charts_is_not_in_their_legend(explorer: Callable) -> None:
     page = explorer("kmeans?method=dplloyd&view=noise", (1280, 720)).page
     title, legend = (page.locator(one).first.bounding_box() for one in (".gtitle", ".legend"))
     assert title["y"] + title["height"] <= legend["y"]
+
+
+#: Sum of all shifts of elements that no action of the user explains, and that a person would see.
+SHIFTS = """window.shifts = [];
+new PerformanceObserver((list) => window.shifts.push(...list.getEntries()
+  .filter((one) => !one.hadRecentInput).map((one) => one.value)))
+  .observe({ type: "layout-shift", buffered: true });"""
+
+
+@pytest.mark.parametrize("page", daily(PAGES, "".__eq__))
+def test_little_moves_while_the_page_opens_and_during_a_drag(explorer: Callable, page: str) -> None:
+    watched = explorer(page, (1280, 720), SHIFTS)
+    watched.wait_calm()
+    drag(watched, 0.1, 0.4, steps=12)
+    watched.page.mouse.up()
+    watched.wait_calm()
+    assert watched.page.evaluate("performance.now()") > 2000
+    assert sum(watched.page.evaluate("window.shifts")) <= 0.1
 
 
 #: Sizes of frames. Two squares side by side cover at most W / 2H of a frame that is W wide and H
