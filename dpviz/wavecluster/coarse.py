@@ -1,10 +1,10 @@
 """Whether a grid is too coarse to tell the clusters of the data apart.
 
-The judge is the true run on a finer grid with :data:`FINE` cells on each side. Its clusters count
-only if its significant cells have :data:`LEAST` records on average, because few records make pieces
-instead of clusters, and if they have at least a quarter of the records of its largest cluster. Each
-of them belongs to the cluster of the coarse grid that has most of its cells. The grid is *too
-coarse* if the clusters that count belong to at most half as many clusters of the coarse grid.
+The judge is the true run on a finer grid. It is no judge if its significant cells have few records
+on average, or not clearly more than other cells: then its clusters are pieces. Of its clusters,
+those count that have at least a hundredth of the records of all its clusters. Each of them belongs
+to the cluster of the coarse grid that has most of its cells. The grid is *too coarse* if the
+clusters that count belong to at most half as many clusters of the coarse grid.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ import numpy as np
 
 from dpviz.wavecluster.truth import Truth
 
-#: Cells on each side of the finer grid; least mean number of records in its significant cells.
-FINE, LEAST = 64, 20
+#: Cells on each side of the finer grid, unless the data are a sample set with a grid that suits it.
+FINE = 64
+
+#: Least mean number of records of the finer grid's significant cells, and its least ratio to the
+#: mean of all cells.
+LEAST, LEAST_RATIO = 20, 1.5
 
 
 def joined(coarse: Truth, fine: Truth) -> tuple[int, int] | None:
@@ -23,7 +27,8 @@ def joined(coarse: Truth, fine: Truth) -> tuple[int, int] | None:
     ``fine`` is the true run with the same settings on the finer grid.
     """
     labels, records = fine.stages.labels, fine.records
-    if records.sum(where=labels > 0) < max(LEAST, 1.5 * records.mean()) * np.count_nonzero(labels):
+    least = max(LEAST, LEAST_RATIO * records.mean())
+    if records.sum(where=labels > 0) < least * np.count_nonzero(labels):
         return None
     sizes = np.bincount(labels.ravel(), weights=records.ravel())[1:]
     if not sizes.size:

@@ -401,8 +401,8 @@ MISTAKES: dict[str, Mistake] = {
             "total = sizes_true.sum()",
         ),
         ocm_matches_the_worst=(
-            "rows, columns = optimize.linear_sum_assignment(table, maximize=True)\n    return float(1",
-            "rows, columns = optimize.linear_sum_assignment(table)\n    return float(1",
+            "optimize.linear_sum_assignment(table, maximize=True)\n    return float(1",
+            "optimize.linear_sum_assignment(table)\n    return float(1",
         ),
         pairs_count_once=("- 2 * _pairs(table)", "- _pairs(table)"),
         f_forgets_sizes=("(rows * best).sum()", "best.sum()"),
@@ -804,5 +804,19 @@ MISTAKES: dict[str, Mistake] = {
         "teaching/game/rules.py",
         "ui/test_game.py",
         a_wrong_guess_loses_its_picture=("None if self.last.right else self.round.seen", "None"),
+    ),
+    **_of(
+        "wavecluster/coarse.py",
+        "wavecluster/test_coarse.py",
+        pieces_of_few_records_count=("< least * np.count_nonzero(labels)", "< 0"),
+        one_joined_pair_is_enough=("2 * found <= several", "found < several"),
+    ),
+    **_of(
+        "ui/widgets/readouts.py",
+        "ui/test_readouts.py",
+        a_weak_promise_looks_strong=(
+            'beside, kind = "proof holds; promises little", "dpv-little"',
+            'beside, kind = "proof holds", "dpv-yes"',
+        ),
     ),
 }
