@@ -41,8 +41,17 @@ def wait_shown(page: Page, name: str) -> None:
     page.locator(f"{BAR} [aria-current][aria-label^='Stage {name}']").wait_for()
 
 
+#: Parts of the window that moved since the first call, also right after a click.
+SHIFT = """() => { if (window.shift === undefined) { window.shift = 0;
+  new PerformanceObserver(list => list.getEntries().forEach(one => { window.shift += one.value; }))
+    .observe({ type: 'layout-shift' }); }
+  return window.shift; }"""
+
+
 def test_the_mouse_and_the_keys_go_through_all_stages(explorer: Callable) -> None:
     page = explorer("?method=privthr&epsilon=1").page
+    page.wait_for_function("document.fonts.status === 'loaded'")
+    page.evaluate(SHIFT)
     height = page.locator(BAR).bounding_box()["height"]
     assert height <= 48
     assert card(page, "clusters").get_attribute("aria-label").endswith(", shown")
@@ -51,7 +60,7 @@ def test_the_mouse_and_the_keys_go_through_all_stages(explorer: Callable) -> Non
         wait_shown(page, name)
         page.wait_for_url(f"**view={view}**")
         assert page.locator(BAR).bounding_box()["height"] == height
-    page.wait_for_function("document.title")
+    assert page.evaluate(SHIFT) <= 0.1
     # From the last stage back to the first with the keys, and into the choices at the end.
     for name in list(wavecluster.STAGES)[-2::-1]:
         page.keyboard.press("ArrowLeft")

@@ -819,4 +819,27 @@ MISTAKES: dict[str, Mistake] = {
             'beside, kind = "proof holds", "dpv-yes"',
         ),
     ),
+    **_of(
+        "figures/stages.py",
+        "figures/test_stages.py",
+        negative_cells_get_lost=("np.where(-least > most, least, most)", "most"),
+        small_values_look_like_nothing=("np.ceil(_STEPS", "np.floor(_STEPS"),
+    ),
+    **_of(
+        "figures/wavecluster/cards.py",
+        "figures/test_stages.py",
+        the_threshold_has_the_noise_of_counts=('"records", "nonpositive", ', '"records", '),
+        details_are_at_another_place=(
+            "np.block([[mosaic[: len(ad), : ad.shape[1]], ad], [da, dd]])",
+            "np.block([[mosaic[: len(ad), : ad.shape[1]], da], [ad, dd]])",
+        ),
+    ),
+    **_of(
+        "ui/explorer/kmeans.py",
+        "ui/test_strip.py",
+        scores_of_a_step_are_those_of_the_result=(
+            "known = self.runs.truth, self.shown_run, self._error",
+            "known = self.runs.truth, self.runs.private, self._error",
+        ),
+    ),
 }

@@ -167,7 +167,8 @@ def test_scores_are_those_of_the_iteration_that_is_shown(method):
         value, beside = re.search(
             r'Times the error.*?dpv-value">(.*?)</span><span class="dpv-beside">(.*?)</span>', board
         ).groups()
-        known[step] = float(value)
+        moved = re.search(r'Centres moved.*?dpv-value">(.*?)%<', board)[1]
+        known[step] = float(value), float(moved)
         when = {None: "best 1", 0: "start"}.get(step, f"iteration {step}")
         assert beside == f"NICV / true · {when}"
         # The last step of MCMC is its post-processing.
@@ -180,11 +181,12 @@ def test_scores_are_those_of_the_iteration_that_is_shown(method):
     trial = trial_of(dataset, config)
     run = trial.draw(2)
     path = run.path if run.before is None else [*run.path, run.centers]
-    for step, value in known.items():
+    for step, (value, moved) in known.items():
         centers = run.centers if step is None else path[step]
         one = replace(run, centers=centers)
-        expected = trial.truth.scores(one, ("nicv_ratio",))["nicv_ratio"]
-        assert value == pytest.approx(expected, rel=5e-3)
+        expected = trial.truth.scores(one, ("nicv_ratio", "displacement"))
+        assert value == pytest.approx(expected["nicv_ratio"], rel=5e-3)
+        assert moved == pytest.approx(100 * expected["displacement"], abs=0.006)
 
 
 @pytest.mark.parametrize(("step", "stage"), [(0, "start"), (1, "iterations"), (3, "centres")])
