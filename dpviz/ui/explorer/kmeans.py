@@ -198,8 +198,12 @@ class KMeansExplorer(Explorer):
         said = headline(self.runs.truth, self.shown_run, self._error["nicv_ratio"])
         if not self._when:
             return said
-        text = f"{said.text[0].lower()}{said.text[1:]}"
-        return replace(said, text=f"{self._when.capitalize()}: {text}")
+
+        def after(text: str) -> str:
+            return f"{self._when.capitalize()}: {text[0].lower()}{text[1:]}"
+
+        words = [replace(word, text=after(word.text)) for word in said.words[:1]]
+        return replace(said, text=after(said.text), words=(*words, *said.words[1:]))
 
     @property
     def shown_views(self) -> Mapping[View, str]:

@@ -19,6 +19,7 @@ from dpviz.grid.domain import Domain
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.run_title import stamp_of
 from dpviz.ui.explorer.curve_menu import curve_choices, menu_words
+from dpviz.ui.messages import plain_text
 from dpviz.ui.session.state import MAX_SEED, UrlState
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.first_method import show_first
@@ -130,7 +131,9 @@ def _no_share(state: UrlState, card: Card, family: Family, place: DeltaGenerator
     share, other = family.parameter("alpha"), family.with_parameter("alpha")
     with place:
         st.html(f'<p class="dpv-share"><b>{share.label}</b>{card.splits}</p>')
-        if st.button(f"Use {other.title}", key=f"{state.page}:use share", type="tertiary"):
+        if st.button(
+            plain_text(f"Use {other.title}"), key=f"{state.page}:use share", type="tertiary"
+        ):
             take_method(state, other.name, partial(take_defaults, state, family))
 
 
