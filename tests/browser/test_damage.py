@@ -21,7 +21,7 @@ LIT = """() => [...document.querySelectorAll('.lights .piece')].filter((piece) =
 #: Links with many kinds of damage.
 SETTINGS = (
     "?epsilon=0.01",
-    "?epsilon=0.02&method=privthr&p=0.3&g=32",
+    "?data=shapes&epsilon=0.05&method=privthr&seed=1",
     "?epsilon=0.05&method=privthr&g=8",
     "?epsilon=0.05&method=privqt&seed=2&view=significant",
     "?data=spirals&epsilon=0.1&method=privthrem",

@@ -74,8 +74,11 @@ def _sentence(headline: Headline, promise: Promise, hint: str) -> str:
         f'<span class="dpv-hint"><button type="button" class="dpv-act">{html.escape(hint)}</button>'
         '<button type="button" aria-label="Close this hint">✕</button></span>'
     )
+    # The style sheet chooses the size of the letters by their number.
+    letters = len(f"x {headline.text}: {at}")
     return (
-        f'<div class="dpv-top"><p class="dpv-headline dpv-{kind}" title="{whole}">{mark} '
+        f'<div class="dpv-top"><p class="dpv-headline dpv-{kind}" style="--letters:{letters}" '
+        f'title="{whole}">{mark} '
         f"<b>{said}</b><b>: {at}</b></p>"
         f'<p class="dpv-detail">{guess}{found}{hint}</p></div>'
     )
