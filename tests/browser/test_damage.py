@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Watched
+from tests.browser.test_accessibility import AXE, serious
 from tests.support.tiers import daily
 
 #: Pieces that are lit: their names, for those that cover a part of a map.
@@ -181,6 +182,9 @@ def test_the_keyboard_reaches_a_piece_its_note_and_the_panel_below(explorer: Cal
     note = page.get_by_role("dialog")
     note.wait_for()
     page.wait_for_function("() => document.activeElement.className === 'note'")
+    page.evaluate(AXE)
+    for part in (".live-figure", ".dpv-top"):
+        assert serious(watched, None, page.locator(part)) == []
     title = note.get_attribute("aria-label").split(":")[0]
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")

@@ -39,6 +39,31 @@ def _of(file: str, *tests: str, **changes: tuple[str, str]) -> dict[str, Mistake
 
 MISTAKES: dict[str, Mistake] = {
     **_of(
+        "wavecluster/fates.py",
+        "wavecluster/test_fates.py",
+        pieces_are_of_the_cluster_before=(
+            "splinters=np.flatnonzero(splinters) + 1",
+            "splinters=np.flatnonzero(splinters)",
+        ),
+    ),
+    **_of(
+        "figures/wavecluster/damage.py",
+        "figures/test_damage.py",
+        lost_clusters_have_no_outline=(
+            '("lost", "grown", "shrunk", "broken")',
+            '("grown", "shrunk", "broken")',
+        ),
+        true_and_private_are_exchanged=(
+            "[[2, 1, number]]] for number in new]",
+            "[[2, 0, number]]] for number in new]",
+        ),
+    ),
+    **_of(
+        "metrics/centers.py",
+        "kmeans/test_headline.py",
+        far_centres_are_near_ones=("far=np.flatnonzero(far)", "far=np.flatnonzero(~far)"),
+    ),
+    **_of(
         "data/parquet.py",
         "data/reading/test_one_record.py",
         dictionaries_keep_their_type=(

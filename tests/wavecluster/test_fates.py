@@ -145,6 +145,21 @@ def test_the_sentence_names_what_broke(name):
     assert found.intact == (name in ("found", "nothing at all"))
 
 
+PIECES = {
+    "lost and invented": {"invented": (2,), "lost": (2,)},
+    "merged": {"joined": (1, 2)},
+    "splinter": {"splinters": (2,)},
+    "half of it in no true cluster": {"invented": (2,)},
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_the_sentence_knows_its_pieces(name):
+    true, private, _ = CASES[name]
+    words = fates(drawn(true), drawn(private)).headline.words
+    assert {word.kind: word.pieces for word in words if word.kind} == PIECES[name]
+
+
 def test_the_rest_of_the_sentence_counts_what_is_found():
     found = fates(drawn("11..22 11..22"), drawn("11.... 11....")).headline
     assert (found.text, found.detail) == ("1 cluster lost", "1 of 2 true clusters found")
