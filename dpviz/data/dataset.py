@@ -123,7 +123,8 @@ class Dataset:
         if self.points is not None and len(self.points) and n_outside == len(self.points):
             raise InputError(
                 f"domain {domain} holds none of the {len(self.points):,} points: it gives "
-                f"{domain.of(self.columns)}; give bounds in the units of the data, in this order."
+                f"{domain.of(self.columns)}; declare bounds in the units of the data, in this "
+                "order."
             )
 
     def take(self, part: NDArray[np.bool_] | NDArray[np.intp]) -> Dataset:

@@ -87,8 +87,8 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
         if not secure and found.counts.sum() == moved:
             raise InputError(
                 f"domain {domain} holds none of the {found.n_outside:,} points of "
-                f"{shown(source.name)}: it gives {domain.of(source.columns)}; give bounds in the "
-                "units of the data, in this order."
+                f"{shown(source.name)}: it gives {domain.of(source.columns)}; declare bounds in "
+                "the units of the data, in this order."
             )
         return Source(
             counts=found.counts,

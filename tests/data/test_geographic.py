@@ -249,5 +249,5 @@ def test_a_city_shows_what_is_where():
 
 def test_bounds_in_the_wrong_order_are_named_with_their_columns():
     data = Dataset(name="b", points=np.array([[52.5, 13.4]]), columns=("Breite", "Länge"))
-    with pytest.raises(InputError, match="it gives Breite 13 to 14, Länge 52 to 53; give bounds"):
+    with pytest.raises(InputError, match="gives Breite 13 to 14, Länge 52 to 53; declare"):
         data.check_some_inside(Domain.parse("13,14;52,53"), 1)

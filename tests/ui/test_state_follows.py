@@ -51,7 +51,7 @@ RUNS = ("wavecluster", "kmeans", "compare", "release")
 DIFFERENT = {"view", "score", "draws", "points"}
 
 #: Controls that change only the appearance; a page without maps does not mention them.
-LOOKS = {"axes", "lines", "points"}
+LOOKS = {"axes", "lines", "points", "with"}
 
 #: Values that are not defaults, in the form of a link; the first value that a page accepts is set.
 VALUES = {
