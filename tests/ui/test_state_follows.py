@@ -48,10 +48,10 @@ FIVE = b"\n".join(row.rsplit(b",", 2)[0] for row in TABLE.splitlines())
 RUNS = ("wavecluster", "kmeans", "compare", "release")
 
 #: Controls that have the same name but another meaning on these pages.
-DIFFERENT = {"view", "score", "draws", "points"}
+DIFFERENT = {"view", "score", "draws", "points", "with"}
 
 #: Controls that change only the appearance; a page without maps does not mention them.
-LOOKS = {"axes", "lines", "points", "with"}
+LOOKS = {"axes", "lines", "points"}
 
 #: Values that are not defaults, in the form of a link; the first value that a page accepts is set.
 VALUES = {

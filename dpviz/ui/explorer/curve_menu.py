@@ -15,7 +15,8 @@ ALONE = "none"
 def curve_controls(family: Family) -> dict[str, Control]:
     """Controls of the curves: the second method, and medians or means."""
     return {
-        "with": Control(ALONE, choice("with", (ALONE, *_spending(family))), shared=True),
+        # Not shared: other pages can't show methods of this family.
+        "with": Control(ALONE, choice("with", (ALONE, *_spending(family)))),
         "line": Control("median", choice("line", tuple(LINES)), shared=True),
     }
 

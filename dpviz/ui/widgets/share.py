@@ -38,7 +38,7 @@ def share_panel(state: UrlState, *, frame: bool = True) -> None:
 
 def _draw(state: UrlState, frame: bool) -> None:
     # Guests of a class can't load files, so a link with own data is for this computer.
-    for_class = state.page in OPEN_TO_GUESTS and "own" not in state.link().values()
+    for_class = state.page in OPEN_TO_GUESTS and state.link().get("data") != "own"
     link = (class_link if for_class else full_link)(state.link())
     _mount(key=f"{state.page}:copy link", data=origin_of(link))
     if "data" in state:
