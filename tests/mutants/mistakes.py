@@ -692,6 +692,43 @@ MISTAKES: dict[str, Mistake] = {
         ),
     ),
     **_of(
+        "release/tables.py",
+        "release/test_report.py",
+        the_headline_counts_noise=(
+            "sure = sum(not one.doubtful for one in facts)",
+            "sure = len(facts)",
+        ),
+        a_newspaper_prints_noise=(
+            "sure = [one for one in facts if not one.doubtful]",
+            "sure = list(facts)",
+        ),
+        a_number_without_error=(
+            "if step and largest.count is not None:",
+            "if largest.count is not None:\n            step = step or {'scale': 0.0}",
+        ),
+    ),
+    **_of(
+        "release/pictures.py",
+        "release/test_report.py",
+        the_bar_is_right_at_the_equator=(
+            "pixel = (east - west) * scale.metres / frame.width",
+            "pixel = (east - west) * 111195 / frame.width",
+        ),
+    ),
+    **_of(
+        "ui/release/public_file.py",
+        "ui/test_release_steps.py",
+        the_private_file_stands_in=(
+            "return not active.is_sample and public.dataset.digest in digests",
+            "return False",
+        ),
+    ),
+    **_of(
+        "ui/release/steps.py",
+        "ui/test_release_steps.py",
+        the_step_jumps_while_it_is_filled_in=("if not asked_step():", "if state.given:"),
+    ),
+    **_of(
         "ui/session/uploads.py",
         "ui/test_uploads.py",
         what_is_on_its_way_does_not_count=(
