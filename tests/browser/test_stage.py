@@ -183,8 +183,8 @@ def test_on_the_stage_a_clicker_moves_epsilon_whatever_was_touched(explorer: Cal
     watched = explorer("?epsilon=0.1&seed=0", (1280, 720))
     page = watched.page
     boxes = """() => [...document.querySelectorAll(
-      '.live-figure, .dpv-board, [class*="--input"], [data-testid=stHeader], .main-svg')].map((one) =>
-      Object.values(one.getBoundingClientRect().toJSON()))"""
+      '.live-figure, .dpv-board, [class*="--input"], [data-testid=stHeader], .main-svg')].map(
+      (one) => Object.values(one.getBoundingClientRect().toJSON()))"""
     watched.wait_calm()
     before = page.evaluate(boxes)
     touched = (
