@@ -54,6 +54,7 @@ def words(page: Page) -> dict[str, int]:
     return {text: int(re.search(r"\d+", text.replace(",", ""))[0]) for text in texts}
 
 
+@pytest.mark.exhaustive(reason="reduced motion of a whole page is tested daily")
 def test_old_cells_fade_and_centres_glide_unless_motion_is_reduced(explorer: Callable) -> None:
     page = explorer("kmeans?method=dplloyd&epsilon=0.1").page
     page.evaluate("""() => {
