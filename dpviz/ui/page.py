@@ -33,7 +33,7 @@ ICON = str(FRONTEND / "icon.svg")
 LOGO = str(FRONTEND / "logo.svg")
 
 #: Button of the stage: two large maps, epsilon and the sentence. The browser alone shows it.
-_STAGE = '<button type="button" class="dpv-stage" title="Large maps: key F">Stage</button>'
+_STAGE = '<button type="button" class="dpv-stage" title="Large maps: key F">Present</button>'
 
 #: Spacing, and the style of the readouts.
 STYLE = style("page")

@@ -196,7 +196,7 @@ def test_on_the_stage_a_clicker_moves_epsilon_whatever_was_touched(explorer: Cal
     # Whatever has the focus when the stage opens: the button opens it, too.
     touched[1]()
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="Stage", exact=True).click()
+    page.get_by_role("button", name="Present", exact=True).click()
     page.wait_for_function(f"({SHARE})() >= 0.7")
     assert not page.get_by_role("combobox", name="Method").is_visible()
     assert page.locator(".dpv-detail").filter(has_text="sure at most").is_visible()
