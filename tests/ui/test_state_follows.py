@@ -50,8 +50,8 @@ RUNS = ("wavecluster", "kmeans", "compare", "release")
 #: Controls that have the same name but another meaning on these pages.
 DIFFERENT = {"view", "score", "draws", "points", "with"}
 
-#: Controls that change only the appearance; a page without maps does not mention them.
-LOOKS = {"axes", "lines", "points"}
+#: Controls that change only the appearance; a page without maps or curves does not mention them.
+LOOKS = {"axes", "lines", "points", "line"}
 
 #: Values that are not defaults, in the form of a link; the first value that a page accepts is set.
 VALUES = {
