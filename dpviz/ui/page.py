@@ -14,7 +14,13 @@ from dpviz.base.errors import InputError
 from dpviz.families import FAMILIES
 from dpviz.ui import FRONTEND
 from dpviz.ui.data.not_taken import OF_THEIR_OWN, show_not_taken
-from dpviz.ui.messages import NothingLoadedError, errors_shown, show_corrections, show_error
+from dpviz.ui.messages import (
+    NothingLoadedError,
+    errors_shown,
+    plain_text,
+    show_corrections,
+    show_error,
+)
 from dpviz.ui.session.address import ask_no_host, check_settings
 from dpviz.ui.session.classroom import OPEN_TO_GUESTS, is_guest, refuse_guests
 from dpviz.ui.session.job import CROWD, PAGES, PLACES
@@ -155,11 +161,13 @@ def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
         if len(doors[door]) > 1 and door != menu:
             with st.container(key="behind", horizontal=True):
                 for name, title in doors[door].items():
-                    st.page_link(page if name == here else f"pages/{name}.py", label=title)
+                    st.page_link(
+                        page if name == here else f"pages/{name}.py", label=plain_text(title)
+                    )
                 st.html(_STAGE)
         with st.container(key="reference"), st.popover("Reference"):
             for name, title in doors[menu].items():
-                st.page_link(f"pages/{name}.py", label=title)
+                st.page_link(f"pages/{name}.py", label=plain_text(title))
     return page, titles[here]
 
 
