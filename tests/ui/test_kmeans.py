@@ -462,7 +462,7 @@ def test_all_controls_stand_in_the_link_and_come_back(app):
         "temperature": "posterior", "cells": "refined", "choose": "private", "seed": "7",
         "view": "chain", "left": "silent", "i": "2",
         "domain": "0.0,9000.0;0.0,7000.0", "outside": "drop", "neighbours": "replace_one",
-        "axes": "equal", "lines": "hidden", "points": "shown",
+        "axes": "equal", "lines": "hidden", "points": "shown", "with": "none", "line": "median",
     }  # fmt: skip
     test = app(**link)
     again = app(**test.query_params)

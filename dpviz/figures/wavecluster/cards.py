@@ -39,7 +39,8 @@ def cards(picture: WaveClusterPicture, run: Run) -> list[StageCard]:
         StageCard(
             name="wavelet",
             fact="all details are 0" if flat else filter_,
-            said=f"{filter_}; details are 0, because cells of a block are equal" * flat or filter_,
+            said="details are 0, because the cells of a block are equal" * flat
+            or f"an average and {3 * private.level} details",
             parameters=("wavelet", "level"),
             thumbnails=_mosaics(picture),
             offer=flat,
