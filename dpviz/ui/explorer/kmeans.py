@@ -104,7 +104,7 @@ class KMeansExplorer(Explorer):
     family = FAMILY
     views, stages, offers = VIEWS, STAGES, "start"
     pointed = ("regions", "records", "grid", "chain")
-    hint = "Try DPLloyd: what breaks?"
+    hint = "Try DPLloyd"
     choice_title, choice_sign = "How K was chosen, and the price", "K"
     first_readouts = 2
     own_controls: ClassVar = {

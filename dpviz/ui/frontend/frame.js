@@ -87,21 +87,19 @@ function keepSteps() {
 // of the page's root says whether it is shown.
 const HINT = "dpviz hint closed";
 
-function closedBefore() {
+// Keep a value for the next visits, or return the kept one. A browser may be without storage.
+function kept(name, value) {
   try {
-    return window.localStorage.getItem(HINT) !== null;
+    if (value === undefined) return window.localStorage.getItem(name);
+    window.localStorage.setItem(name, value);
   } catch {
-    return false; // a browser without storage
+    return null;
   }
 }
 
 function closeHint() {
   document.documentElement.dataset.dpvHint = "closed";
-  try {
-    window.localStorage.setItem(HINT, "yes");
-  } catch {
-    // Without storage the hint is closed only for this visit.
-  }
+  kept(HINT, "yes");
 }
 
 let firstEpsilon;
@@ -151,20 +149,8 @@ function toggleMore({ target }) {
   if (target.closest?.(".dpv-stage")) toggleStage();
   if (!target.closest?.(".dpv-more")) return;
   const shown = document.documentElement.toggleAttribute("data-dpv-more");
-  try {
-    window.localStorage.setItem(MORE, shown ? "shown" : "hidden");
-  } catch {
-    // Without storage the choice is kept only for this visit.
-  }
+  kept(MORE, shown ? "shown" : "hidden");
   mark();
-}
-
-function moreBefore() {
-  try {
-    return window.localStorage.getItem(MORE) === "shown";
-  } catch {
-    return false;
-  }
 }
 
 // On a small laptop or a tablet the maps need the width of the side bar, which starts folded there.
@@ -360,8 +346,8 @@ export default ({ data }) => {
   addSkips();
   keepMarks();
   waitForRun();
-  document.documentElement.dataset.dpvHint ??= closedBefore() ? "closed" : "open";
-  if (moreBefore()) document.documentElement.toggleAttribute("data-dpv-more", true);
+  document.documentElement.dataset.dpvHint ??= kept(HINT) ? "closed" : "open";
+  if (kept(MORE) === "shown") document.documentElement.toggleAttribute("data-dpv-more", true);
   document.addEventListener("click", toggleMore);
   for (const type of ["pointerdown", "keydown", "pointerup", "keyup", "click"])
     document.addEventListener(type, watchHint, true);

@@ -4,17 +4,9 @@ const ARRAY_TYPES = {
   f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array,
   u1: Uint8Array, u2: Uint16Array, u4: Uint32Array,
 };
-const DISK = {
-  width: 24,
-  height: 24,
-  path: "M5 3h11l3 3v15H5zM8 4v5h7V4zM8 13v7h8v-7z",
-};
-
-const SHEET = {
-  width: 24,
-  height: 24,
-  path: "M6 2h8l5 5v15H6zM13 3v5h5M9 12h7v1.5H9zM9 15h7v1.5H9zM9 18h5v1.5H9z",
-};
+const icon = (path) => ({ width: 24, height: 24, path });
+const DISK = icon("M5 3h11l3 3v15H5zM8 4v5h7V4zM8 13v7h8v-7z");
+const SHEET = icon("M6 2h8l5 5v15H6zM13 3v5h5M9 12h7v1.5H9zM9 15h7v1.5H9zM9 18h5v1.5H9z");
 
 const SCROLL_BAR = 16; // pixels below a figure that is wider than its page
 const NARROW = 560; // width in pixels below which a legend needs several lines
@@ -309,7 +301,12 @@ function printed(svg, name, { width, height }) {
 
 const HEARD = ["pointerover", "pointerout", "focusin", "focusout", "click", "keydown"];
 const RING = 16; // radius in pixels of a ring around a place
-const ABOVE = `<svg class="lights"></svg><aside class="note" role="dialog" tabindex="-1" hidden>
+// The image is beside the plot, not around it, because elements inside an image can't get keyboard
+// focus; it is the target of a skip link.
+const PARTS = `<button class="flip" type="button" hidden></button><div class="plot"></div>
+  <div class="image" role="img" aria-label="Picture, not drawn yet" tabindex="-1"></div>
+  <p class="problem" hidden></p><svg class="lights"></svg>
+  <aside class="note" role="dialog" tabindex="-1" hidden>
   <button type="button" class="close" aria-label="Close the note">✕</button><b></b><p></p>
   <button type="button" class="below">All stages, below</button></aside>`;
 
@@ -319,43 +316,26 @@ class LiveFigure {
   constructor(root) {
     this.frame = document.createElement("div");
     this.frame.className = "live-figure";
-    this.plot = document.createElement("div");
-    this.plot.className = "plot";
-    this.problem = document.createElement("p");
-    this.problem.className = "problem";
-    this.problem.hidden = true;
-    // Beside the plot, not around it, because elements inside an image can't get keyboard focus.
-    this.image = document.createElement("div");
-    this.image.className = "image";
-    this.image.setAttribute("role", "img");
-    this.image.setAttribute("aria-label", "Picture, not drawn yet");
-    this.image.tabIndex = -1; // target of a skip link
+    this.frame.innerHTML = PARTS;
+    [this.flip, this.plot, this.image, this.problem, this.lights, this.note] = this.frame.children;
     this.side = 0;
-    this.flip = document.createElement("button");
-    this.flip.className = "flip";
-    this.flip.type = "button";
-    this.flip.hidden = true;
     this.flip.addEventListener("click", () => {
       this.side = 1 - this.side;
       this.redraw();
     });
-    this.frame.append(this.flip, this.plot, this.image, this.problem);
-    this.frame.insertAdjacentHTML("beforeend", ABOVE);
-    [this.lights, this.note] = [...this.frame.children].slice(-2);
     this.note.firstElementChild.addEventListener("click", () => this.pick(null));
     this.note.lastElementChild.addEventListener("click", () => this.openBelow());
     root.appendChild(this.frame);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.frame);
-    this.saves = ({ detail }) => {
+    this.listening = new AbortController();
+    const hear = (type, act) => window.addEventListener(type, act, { signal: this.listening.signal });
+    hear("dpviz-save", ({ detail }) => {
       const asked = this.ready && detail.figure === this.head.key;
       if (asked) this.save(window.Plotly, detail.format).catch((error) => this.fail(error));
-    };
-    window.addEventListener("dpviz-save", this.saves);
-    this.hears = (event) => this.pieces?.of && this.hear(event);
-    for (const type of HEARD) document.addEventListener(type, this.hears);
-    this.refits = () => this.head?.fills && this.redraw();
-    window.addEventListener("dpviz-refit", this.refits);
+    });
+    hear("dpviz-refit", () => this.head?.fills && this.redraw());
+    for (const type of HEARD) hear(type, (event) => this.pieces?.of && this.hear(event));
   }
 
   update({ data, setTriggerValue }) {
@@ -441,7 +421,7 @@ class LiveFigure {
     if (this.ready && this.revision !== layout.uirevision && layout.meta?.across) {
       // Start anew for other data or another domain, since a map that Plotly shrank keeps its shape.
       Plotly.purge(this.plot);
-      this.ready = this.listening = this.boxing = this.picking = false;
+      this.ready = this.clicking = this.boxing = this.picking = false;
     }
     this.revision = layout.uirevision;
     this.config ??= this.makeConfig(Plotly, head.boxable);
@@ -462,8 +442,8 @@ class LiveFigure {
       this.plot.on("plotly_hover", ({ points }) => this.link(this.clusterAt(points[0])));
       this.plot.on("plotly_unhover", () => this.link({}));
     }
-    if (head.clickable && !this.listening) {
-      this.listening = true;
+    if (head.clickable && !this.clicking) {
+      this.clicking = true;
       this.plot.on("plotly_click", ({ points }) => this.clicked(points[0]));
     }
     if (head.boxable && !this.boxing) {
@@ -674,10 +654,9 @@ class LiveFigure {
     if (!width || !this.ready || this.drawing || width === this.plot._fullLayout?.width) return;
     if (this.wraps || this.head.figure.layout.meta?.across) {
       if (this.frame.clientWidth === this.width) return;
-      // Redraw, because the title wraps differently and maps may change their height or place.
-      // Plotly's own resize would start from the panels that it shrank for the old width.
-      this.redraw();
-      return;
+      // The title wraps differently and maps may change their height or place, and Plotly's own
+      // resize would start from the panels that it shrank for the old width.
+      return void this.redraw();
     }
     window.Plotly.Plots.resize(this.plot).catch(() => {}); // a hidden plot is drawn when shown
   }
@@ -700,9 +679,7 @@ class LiveFigure {
   close() {
     this.closed = true;
     this.observer.disconnect();
-    window.removeEventListener("dpviz-save", this.saves);
-    for (const type of HEARD) document.removeEventListener(type, this.hears);
-    window.removeEventListener("dpviz-refit", this.refits);
+    this.listening.abort();
     if (window.Plotly && this.ready) window.Plotly.purge(this.plot);
     this.frame.remove();
   }

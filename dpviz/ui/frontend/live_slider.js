@@ -9,8 +9,6 @@ const SAY_MS = 6000; // how long a message about a typed value stays
 const PLAY_MS = 700; // from one position to the next
 const MAX_STOPS = 2000;
 
-const RELEASES = ["pointerup", "pointercancel"];
-
 const sliders = new WeakMap();
 
 function scriptRunning() {
@@ -20,12 +18,18 @@ function scriptRunning() {
   return Boolean(app?.inert) || state === "running" || state === "rerunRequested";
 }
 
-function element(tag, className, parent) {
-  const node = document.createElement(tag);
-  node.className = className;
-  if (parent) parent.appendChild(node);
-  return node;
-}
+// Each part becomes an attribute of the slider, under its last class.
+const PARTS = `<div class="live-slider"><div class="head"><label class="label" for="range"></label>
+  <button class="help" type="button">?</button><button class="player" type="button"></button>
+  <span class="reading"><span class="affix prefix"></span><input class="number" type="text"
+  inputmode="decimal" autocomplete="off"><span class="affix suffix"></span></span></div>
+  <div class="tip" role="tooltip" popover="manual"></div>
+  <div class="plot" role="img"><span class="title"></span><div class="drawing">
+  <svg class="svg" viewBox="0 0 100 100" preserveAspectRatio="none"></svg><i class="rider"></i></div></div>
+  <div class="panel" popover><div class="asked"></div><div class="table"></div></div>
+  <input class="range" id="range" type="range" min="0" step="1">
+  <div class="ends"><span class="end low"></span><button class="menu" type="button"></button>
+  <span class="said" role="status"></span><span class="end high"></span></div></div>`;
 
 const round = (value, digits) => Number(value.toPrecision(digits));
 
@@ -113,79 +117,31 @@ function readings(typed) {
 
 class LiveSlider {
   constructor(root) {
-    this.root = root;
-    this.value = null;
+    Object.assign(this, { root, value: null, dirty: false, path: [], specText: "" });
     this.held = false; // pointer down
-    this.dirty = false; // whether there is a value to send
     this.settled = true; // part of the next message
-    this.inflight = 0; // sequence number of the unanswered message, or 0
-    this.acked = 0;
-    this.seq = 0;
-    this.epoch = null;
-    this.session = null;
-    this.retries = 0;
-    this.data = null; // last data from Python
-    this.specText = "";
-    this.path = [];
+    // Sequence numbers: of the unanswered message, or 0; of the last answered and the last sent one.
+    Object.assign(this, { inflight: 0, acked: 0, seq: 0, retries: 0, epoch: null, session: null });
     this.build();
     this.watchRuns();
   }
 
   build() {
-    const box = element("div", "live-slider", this.root);
-    const head = element("div", "head", box);
-    this.label = element("label", "label", head);
-    this.help = element("button", "help", head);
-    this.help.type = "button";
-    this.help.textContent = "?";
-    this.player = element("button", "player", head);
-    this.player.type = "button";
-    this.showPlaying(false);
-    this.tip = element("div", "tip", box);
-    this.tip.setAttribute("role", "tooltip");
-    if ("popover" in this.tip) this.tip.popover = "manual";
-    const reading = element("span", "reading", head);
-    this.prefix = element("span", "affix", reading);
-    this.number = element("input", "number", reading);
-    this.number.type = "text";
-    this.number.inputMode = "decimal";
-    this.number.autocomplete = "off";
-    this.suffix = element("span", "affix", reading);
-    this.buildCurve(box);
-    this.range = element("input", "range", box);
-    this.range.type = "range";
-    this.range.min = "0";
-    this.range.step = "1";
-    this.range.id = "range";
-    this.label.htmlFor = "range";
-    const ends = element("div", "ends", box);
-    this.low = element("span", "end", ends);
-    this.menu = element("button", "menu", ends);
-    this.menu.type = "button";
+    const template = document.createElement("template");
+    template.innerHTML = PARTS;
+    for (const part of template.content.querySelectorAll("[class]"))
+      this[[...part.classList].at(-1)] = part;
+    this.root.append(template.content);
     this.menu.popoverTargetElement = this.panel;
-    this.said = element("span", "said", ends);
-    this.said.setAttribute("role", "status");
-    this.high = element("span", "end", ends);
-    this.listen();
+    this.showPlaying(false);
+    this.asked.onchange = ({ target: { name, value } }) => this.trigger("choice", { name, value });
+    this.listening = new AbortController();
+    const { signal } = this.listening;
+    window.addEventListener("dpviz:curves", () => this.takeCurve(), { signal });
+    this.listen(signal);
   }
 
   // The curve lies between label and track; its menu has the choices and a table of its numbers.
-  buildCurve(box) {
-    this.plot = element("div", "plot", box);
-    this.plot.setAttribute("role", "img");
-    this.plot.innerHTML = `<span class="title"></span><div class="drawing">
-      <svg viewBox="0 0 100 100" preserveAspectRatio="none"></svg><i class="rider"></i></div>`;
-    const [svg, rider] = this.plot.querySelectorAll("svg, .rider");
-    this.panel = element("div", "panel", box);
-    this.panel.popover = "auto";
-    this.asked = element("div", "asked", this.panel);
-    this.asked.onchange = ({ target: { name, value } }) => this.trigger("choice", { name, value });
-    this.table = element("div", "", this.panel);
-    Object.assign(this, { svg, rider, title: this.plot.firstChild });
-    this.onCurves = () => this.takeCurve();
-    window.addEventListener("dpviz:curves", this.onCurves);
-  }
-
   takeCurve() {
     const curve = window.dpvizCurves?.[this.spec.curve];
     if (curve === this.curve && this.specText === this.curveSpec) return;
@@ -228,8 +184,8 @@ class LiveSlider {
     this.menu.setAttribute("aria-label", `Curve of ${this.spec.label}: ${text}, numbers`);
   }
 
-  listen() {
-    this.onRelease = () => this.release();
+  listen(signal) {
+    const release = () => this.release();
     this.player.addEventListener("click", () => (this.playing ? this.pause() : this.play()));
     this.range.addEventListener("pointerdown", (event) => {
       if (event.button !== 0 || this.range.disabled) return;
@@ -240,9 +196,10 @@ class LiveSlider {
       this.pause();
       this.onInput();
     });
-    this.range.addEventListener("change", this.onRelease);
+    this.range.addEventListener("change", release);
     // The pointer may be released anywhere.
-    for (const name of RELEASES) window.addEventListener(name, this.onRelease, true);
+    for (const name of ["pointerup", "pointercancel"])
+      window.addEventListener(name, release, { capture: true, signal });
     this.range.addEventListener("focus", () => setTimeout(() => this.askForCurve(), SETTLE_MS));
     this.range.addEventListener("blur", () => {
       if (!this.settled && !this.playing) this.settle();
@@ -280,10 +237,8 @@ class LiveSlider {
   }
 
   update(args) {
-    this.send = args.setStateValue;
-    this.trigger = args.setTriggerValue;
     const { data } = args;
-    this.data = data;
+    Object.assign(this, { data, send: args.setStateValue, trigger: args.setTriggerValue });
     const specText = JSON.stringify(data.spec);
     if (specText !== this.specText) {
       this.specText = specText;
@@ -361,8 +316,7 @@ class LiveSlider {
   }
 
   show() {
-    const position = this.scale.positionOf(this.value);
-    this.range.value = String(position);
+    this.range.value = String(this.scale.positionOf(this.value));
     this.decorate();
   }
 
@@ -375,15 +329,9 @@ class LiveSlider {
   }
 
   onInput() {
-    this.say("");
-    this.value = this.scale.valueAt(Number(this.range.value));
-    this.decorate();
-    this.dirty = true;
-    this.settled = false;
-    this.retries = 0;
     clearTimeout(this.settleTimer);
     if (!this.held) this.settleTimer = setTimeout(() => this.settle(), SETTLE_MS);
-    this.pump();
+    this.moveTo(Number(this.range.value));
   }
 
   // Move step by step to the end; start from the beginning if the thumb is at the end.
@@ -541,11 +489,8 @@ class LiveSlider {
       return;
     }
     if (open === this.tip.matches(":popover-open")) return;
-    if (!open) {
-      this.tip.hidePopover();
-      return;
-    }
-    this.tip.showPopover();
+    this.tip.togglePopover(open);
+    if (!open) return;
     const at = this.help.getBoundingClientRect();
     const size = this.tip.getBoundingClientRect();
     const left = Math.min(window.innerWidth - size.width - 8, Math.max(8, at.left - 12));
@@ -560,8 +505,7 @@ class LiveSlider {
     clearTimeout(this.settleTimer);
     clearTimeout(this.answerTimer);
     clearTimeout(this.sayTimer);
-    window.removeEventListener("dpviz:curves", this.onCurves);
-    for (const name of RELEASES) window.removeEventListener(name, this.onRelease, true);
+    this.listening.abort();
     if (this.observer) this.observer.disconnect();
     this.root.querySelector(".live-slider")?.remove();
   }
