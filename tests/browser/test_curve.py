@@ -57,7 +57,7 @@ def test_the_handle_rides_on_the_curve_and_nothing_moves(opened: Callable) -> No
     page = watched.page
     wait_points(page, "wavecluster:epsilon", 25)
     watched.wait_calm()
-    plot = page.get_by_role("img", name="Cells wrong (DSG_C), 0 is equal, over ε")
+    plot = page.get_by_role("img", name="Wrong cells per true cell (DSG_C), 0 is equal, over ε")
     expect(plot).to_be_visible()
     page.evaluate(SHIFTS)
     slider = page.get_by_role("slider", name="Privacy budget ε")

@@ -26,6 +26,7 @@ from dpviz.kmeans.truth import run_kmeans
 from dpviz.metrics.bands import ENOUGH, band, band_words, end_names
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.ui.widgets.live_figure import encode
+from dpviz.wavecluster.fates import fates
 from dpviz.wavecluster.heldout import agreement
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
@@ -64,6 +65,7 @@ def test_draws_are_the_runs_of_their_seeds(incomes, method: str) -> None:
             parts = truth.folds, truth.fold_stages, truth.on_parts(config, seed)
             alone = agreement(*parts, alone=True)
             expected |= dict(zip(("ocm_alone", "two_ce_alone"), alone, strict=True))
+            expected["broken"] = fates(truth.stages.labels, one.labels).broken
             expected["clusters"] = one.n_clusters
             expected["significant"] = one.significant.sum()
             expected["noise_points"] = truth.noise_points(one)
@@ -278,10 +280,13 @@ def test_map_of_cells_shows_chance_and_one_draw(grid) -> None:
     np.testing.assert_allclose(chance["z"].T, draws.chance)
     private, true = trial.draw(7).stages.significant, scene.true.significant
     np.testing.assert_array_equal(one["z"].T, true + 2 * private)
-    # The outline has one edge wherever a true cell touches a cell that is not true.
+    # The outline lies wherever a true cell touches a cell that is not true.
     padded = np.pad(true, 1)
     edges = (padded[1:] != padded[:-1]).sum() + (padded[:, 1:] != padded[:, :-1]).sum()
-    assert np.isnan(outline["x"]).sum() == edges
+    ends = [np.reshape(outline[axis], (-1, 3))[:, :2] for axis in "xy"]
+    wide = scene.width(scene.true.level)
+    cells = sum(np.abs(np.diff(one)).sum() / width for one, width in zip(ends, wide, strict=True))
+    assert cells == pytest.approx(edges)
     assert "over 30 draws" in panels.alt
     panels.figure()
     encode(panels.spec(), {})

@@ -337,7 +337,7 @@ def test_a_grid_of_counts_has_no_finer_one(opened, monkeypatch):
     control(test.selectbox, "wavecluster:data").set_value("own").run()
     control(test.toggle, "own:counts").set_value(True).run()
     counts = np.zeros((16, 16), dtype=int)
-    counts[2:6, 2:6], counts[10:14, 10:14] = 9, 7
+    counts[2:6, 2:6] = counts[10:14, 10:14] = 9
     content = "\n".join(",".join(map(str, row)) for row in counts.tolist()).encode()
     test.file_uploader(key="own:file").set_value(("counts.csv", content, "text/csv"))
     test.run()

@@ -24,6 +24,7 @@ from dpviz.ui.widgets.stamp import COLUMN, DECLARED, FAILS, MADE_UP, Stamp
 from tests.support import ROOT
 from tests.support.links import PAGES
 from tests.support.tiers import daily
+from tests.ui.test_compare import finish
 from tests.ui.test_outside_text import drawn
 from tests.ui.test_wavecluster import checked
 from tests.ui.test_working_state import link_of, load, opened, visit
@@ -237,8 +238,8 @@ def test_no_picture_of_a_run_on_the_range_of_the_data_claims_to_be_private(page,
 def test_compare_calls_a_curve_sound_only_where_it_is_private(declared):
     link = {"methods": "privqt,dplloyd", "epsilons": "1", "draws": 1, "data": "own,tiny8"}
     domain = {"domain": "0,40;0,40"} if declared else {}
-    test = load(opened("compare", **{**OWN, **link, **domain}))
-    (one,) = figures(checked(test.run()))
+    test = finish(load(opened("compare", **{**OWN, **link, **domain})))
+    (one,) = figures(test)
     title = one["figure"]["layout"]["title"]
     heads = [each["text"] for each in one["figure"]["layout"]["annotations"]]
     assert heads[0].endswith(" · not private") is not declared

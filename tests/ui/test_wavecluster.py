@@ -670,7 +670,7 @@ def test_privthrem_starts_with_its_own_alpha_by_link_too(app):
 def test_the_papers_numbers_on_the_screen(app, name):
     _, positive, nonpositive, k, d, sizes, noise = TRUE[name]
     grid, density = GRIDS[name]
-    test = app(g=grid, p=density, method="privthr")
+    test = app(data="own", g=grid, p=density, method="privthr")
     upload(test, f"{name}.csv", reference_file(f"{name}.csv").read_bytes())
     found = cards(test)
     assert found["Clusters"][1] == f"true {len(sizes)}"
@@ -892,7 +892,7 @@ def test_a_release_asks_for_the_header_of_a_file_that_was_chosen_before(app):
     control(test.button_group, "own:header").set_value("data")
     checked(test.run())
     test.switch_page("pages/release.py").run()
-    control(test.selectbox, "release:data").set_value("own")
+    control(test.button_group, "release:kind").set_value("own")
     checked(test.run())
     test.text_input(key="own:line").set_value("x,y")
     assert "4 records" in " ".join(one.value for one in checked(test.run()).caption)
@@ -902,7 +902,7 @@ def test_a_release_asks_for_the_header_of_a_file_that_was_chosen_before(app):
 def test_no_first_record_stops_a_release_with_a_header_of_its_own(app, first):
     test = app()
     test.switch_page("pages/release.py").run()
-    control(test.selectbox, "release:data").set_value("own")
+    control(test.button_group, "release:kind").set_value("own")
     content = first + b",2\n3,4\n5,6\n5,7\n"
     test.run().file_uploader(key="own:file").set_value(("plain.csv", content, "text/csv"))
     control(test.run().button_group, "own:header").set_value("data")

@@ -287,7 +287,7 @@ def test_a_release_never_protects_less_than_was_chosen() -> None:
     assert 'no column "who" that identifies persons' in notes(test)
     assert not [one for one in test.button if one.label.startswith("Release")]
     checked(control(test.radio, "own:unit").set_value(0).run())
-    assert "identifies persons" not in notes(test)
+    assert '"who" that identifies persons' not in notes(test)
     # If another file has no such column, explorers say so.
     test = load(opened("wavecluster", data="own", unit="who", cap=2))
     test.file_uploader(key="own:file").set_value(("o.csv", TABLE.replace(b"who", b"day"), ""))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -194,12 +194,12 @@ class Explorer(ABC):
         """
         with place or st.sidebar:
             active = cls.sidebar(state)
+            if place is None:
+                show_not_taken(state)
         offer_box(state, active.dataset, active.far)
         # The browser presses this button for a click on the hint, which is HTML.
         if not embedded():
             st.button("Follow the hint", key="hint", on_click=partial(cls.follow_hint, state))
-        if place is None:
-            show_not_taken(state)
         live_part(cls.explore, state, active, follow, place is None and not embedded())
 
     @classmethod
@@ -388,10 +388,10 @@ class Explorer(ABC):
         panels = self.panels()
         headline = self.headline if panels.pieces else replace(self.headline, words=())
         board = partial(show_board, headline, self.promise, self.hint)
-        readouts = self.readouts()
+        readouts = self._honest(self.readouts())
         place = board(readouts, self.first_readouts)
-        picked = st.session_state.get(f"{self.name}:picked")
-        note = self.note(picked) if picked and panels.pieces else None
+        of, picked = st.session_state.get(self._picked) or (None, None)
+        note = self.note(picked) if picked and of == self._same and panels.pieces else None
         # The strip marks the stage of the cluster of the note.
         self._show_strip()
         self._show_picture(panels, note)
@@ -400,8 +400,25 @@ class Explorer(ABC):
         if not embedded():
             self._show_below(readouts, settled=settled)
         if late := self.wait():
-            board(late, self.first_readouts, place)
+            board(self._honest(late), self.first_readouts, place)
         return settled
+
+    def _honest(self, readouts: list[Readout]) -> list[Readout]:
+        """Readouts without good marks if the sentence above them says that something broke."""
+        if self.headline.intact:
+            return readouts
+        return [replace(one, grade="fair") if one.grade == "good" else one for one in readouts]
+
+    @property
+    def _picked(self) -> str:
+        """Session entry of the cluster that the user picked in the picture."""
+        return f"{self.name}:picked"
+
+    @property
+    def _same(self) -> Hashable:
+        """Choices with which a cluster keeps its number."""
+        config, active = self.settings.config, self.settings.active
+        return active.dataset.digest, config.method, self.family.true_settings(config)
 
     def _show_strip(self) -> None:
         if self.asked != self.view:
@@ -464,7 +481,10 @@ class Explorer(ABC):
 
     def _show_picture(self, panels: Panels, note: Mapping[str, Any] | None) -> None:
         stamp, active = self.stamp, self.settings.active
-        keep = partial(st.session_state.__setitem__, f"{self.name}:picked")
+
+        def keep(at: Mapping[str, int] | None) -> None:
+            st.session_state[self._picked] = (self._same, at)
+
         box = show_panels(
             panels,
             stamp,

@@ -136,7 +136,7 @@ class KMeansExplorer(Explorer):
     @classmethod
     def follow_hint(cls, state: UrlState) -> None:
         """Choose the method that the hint names."""
-        named = (one for one, it in FAMILY.methods.items() if f" {it.card.title}:" in cls.hint)
+        named = (one for one, it in FAMILY.methods.items() if cls.hint.endswith(it.card.title))
         state.set("method", next(named))
         cls.choose_defaults(state)
 

@@ -43,7 +43,9 @@ def _draw(state: UrlState, frame: bool) -> None:
     _mount(key=f"{state.page}:copy link", data=origin_of(link))
     if "data" in state:
         show_caption("A link never contains your own data: people who open it load the file first.")
-    st.html(qr_code(link))
+    # A QR code of an address on this computer would lead a phone to the phone.
+    if not is_local(link):
+        st.html(qr_code(link))
     if for_class:
         class_panel(f"{state.page}:class")
     elif is_local(base_address()):
