@@ -150,7 +150,7 @@ def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
     # that was open behind it. The first call finds the requested page.
     path = st.navigation(pages({}), position="hidden").url_path
     here = path or first
-    if here in (*FAMILIES, "compare", "release") and not embedded():
+    if here in (*FAMILIES, "compare") and not embedded():
         st.sidebar.html("<i></i>")  # a side bar that came later would move the page
     door = next(name for name, behind in doors.items() if here in behind)
     last: dict[str, str] = st.session_state.setdefault(_LAST, {})

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from dpviz.base.numbers import counted
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.ui.data.state import MOST_RECORDS
 from dpviz.ui.messages import plain_text, show_caption
@@ -83,3 +84,9 @@ def unit_boxes(state: UrlState, columns: Sequence[str] | None, *, visible: bool 
         disabled=not state.get("unit"),
         help="Further records are left out. Noise grows with this number.",
     )
+    if state.get("unit"):
+        cap = state.get("cap") or 1
+        show_caption(
+            f"Of each person, at most {counted(cap, 'record')} will count. The person's other "
+            "records are left out."
+        )

@@ -38,7 +38,10 @@ def show_left_out(data: Dataset) -> None:
     if rows and rows.rows:
         with st.container(horizontal=True, vertical_alignment="center"):
             each = "This row" if rows.rows == 1 else f"Each of {rows.these}"
-            show_caption(f"{each} can't be read. It is left out by a look at this row alone.")
+            show_caption(
+                f"{each} can't be read. It is left out by a look at this row alone, and so is a "
+                "row with an empty cell."
+            )
             _show(rows)
 
 

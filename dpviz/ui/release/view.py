@@ -311,10 +311,14 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
 
 
 def _meaning(draft: ReleaseDraft, source: str, total: float | None) -> None:
-    request, account = draft.request, _account(source)
-    left = account.remaining if account else granted(total or _FIRST_TOTAL)
-    neighbours = request.config.neighbours
-    epsilon_panel(request.config.epsilon, neighbours, persons=request.persons, left=left)
+    config, left = draft.request.config, _remaining(source, total)
+    epsilon_panel(config.epsilon, config.neighbours, persons=draft.request.persons, left=left)
+
+
+def _remaining(source: str, total: float | None) -> float:
+    """What is left of the lifetime budget of a source; a new source has its total."""
+    account = _account(source)
+    return account.remaining if account else granted(total or _FIRST_TOTAL)
 
 
 def _entries(account: Account) -> None:
@@ -351,13 +355,17 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         show_info("Something was changed after the review: review it again.", ":material/info:")
         reviewed = None
     if reviewed is None:
+        over = bool(source) and granted(draft.request.config.epsilon) > _remaining(source, total)
         st.button(
             "Review the release",
             icon=":material/checklist:",
-            disabled=not source,
+            disabled=not source or over,
             on_click=lambda: st.session_state.update({_REVIEWED: (fingerprint, total)}),
             help=None if source else "Name the data source first.",
         )
+        if over:
+            show_error("The lifetime budget of this source is too small for this ε: lower ε.")
+            return
         # Both sentences have one line, so the page's height stays the same while the user types.
         show_caption(
             "The review says what will be published; nothing is debited yet."

@@ -368,7 +368,15 @@ def following(
         number += 1
         st.session_state[f"{base}:changes"] = number
     key = f"{base}@{number}"
-    arguments = {"key": key, "on_change": lambda: keep(st.session_state[key])}
+
+    def changed() -> None:
+        found = st.session_state[key]
+        # If the titles of the options have changed, the browser still sends the old title, and
+        # Streamlit makes None of it.
+        if options is None or found in options:
+            keep(found)
+
+    arguments = {"key": key, "on_change": changed}
     if options is None:
         return {**arguments, initial: value}
     return {**arguments, "options": options, "index": list(options).index(value)}
