@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 #: Characters that LaTeX reads as commands or prints as other characters. The commands for braces
 #: contain only complete pairs of braces, because BibTeX counts braces.
@@ -111,10 +111,14 @@ def table(
 
 @dataclass(frozen=True, kw_only=True)
 class Lines:
-    """One panel of a figure: its title, and the points (x, y, low, high) of each named line."""
+    """One panel of a figure: its title, and the points (x, y, low, high) of each named line.
+
+    ``thin`` has the points (x, y) of thin lines, which look like the lines of the same names.
+    """
 
     title: str
     lines: Mapping[str, Sequence[tuple[float, float, float, float]]]
+    thin: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
 
 
 def figure(
@@ -143,6 +147,13 @@ def figure(
             r"        mark list*\nextlist linestyles\nextlist}]",
         ]
         for name, points in panel.lines.items():
+            if name in panel.thin:
+                # A forgotten plot takes the colour and dash of the next one, and has no legend.
+                thin = [f"({x:g}, {y:.6g})" for x, y in panel.thin[name] if math.isfinite(y)]
+                drawn.append(
+                    r"      \addplot+[forget plot, very thin, mark=none] coordinates "
+                    f"{{{' '.join(thin)}}};"
+                )
             drawn += [
                 r"      \addplot+[error bars/.cd, y dir=both, y explicit] coordinates {",
                 *(

@@ -174,7 +174,7 @@ def _reach(charts: Sequence[Chart], line: Line) -> tuple[float, float]:
     """
     values = [chart.true for chart in charts if chart.true is not None]
     for chart in charts:
-        plotted = ["low", "high", *_columns(line)]
+        plotted = ["low", "high", *line_columns(line)]
         values += chart.table[plotted].to_numpy(dtype=float).ravel().tolist()
         if chart.bounds is not None:
             values += chart.bounds[["theorem low", "theorem high"]].to_numpy().ravel().tolist()
@@ -231,7 +231,7 @@ def _traces(
     line: Line,
 ) -> list[Trace]:
     bands, lines = _theorems(chart, axis, ends, mode), []
-    main, *thin = _columns(line)
+    main, *thin = line_columns(line)
     paleness = 0.2 if len(methods) <= 4 else 0.11
     for method in methods:
         values = _values(chart, method, axis, main)
@@ -270,7 +270,7 @@ class _Values(NamedTuple):
     draws: Floats
 
 
-def _columns(line: Line) -> tuple[str, ...]:
+def line_columns(line: Line) -> tuple[str, ...]:
     """Columns of the table on the lines with marks and, if there are any, on the thin lines."""
     return ("median", "mean") if line == "both" else (line,)
 
@@ -355,7 +355,7 @@ def _line(
 
 
 def _alt(charts: Sequence[Chart], methods: Sequence[str], axis: Parameter, line: Line) -> str:
-    main = _columns(line)[0]
+    main = line_columns(line)[0]
     described = []
     for chart in charts:
         numbers = {CARDS[method].title: _values(chart, method, axis, main) for method in methods}

@@ -1280,4 +1280,12 @@ def test_table_and_figure_are_there_for_latex(app):
         for row in chart.table.to_dict("records"):
             assert f"({row['epsilon']:g}, {row[column]:.6g}) += " in drawn
         assert r"\addlegendentry{PrivQT, not private}" in drawn
+        # Each number that the caption names is drawn.
+        thin = re.findall(r"forget plot.*? coordinates \{(.*)\};", drawn)
+        means = [
+            " ".join(f"({row['epsilon']:g}, {row['mean']:.6g})" for row in rows.to_dict("records"))
+            for _, rows in chart.table.groupby("method", sort=False)
+        ]
+        assert thin == (means if line == "both" else [])
+        assert ("Thin lines: means." in drawn) == (line == "both")
     assert "( )" not in text + drawn

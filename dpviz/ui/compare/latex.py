@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from dpviz.base.latex import Lines, figure, table
 from dpviz.base.numbers import readable
 from dpviz.experiments.sweep import Subject
 from dpviz.families import CARDS, score_of
 from dpviz.family.parameter import EPSILON, Parameter
-from dpviz.figures.compare import Chart, Line, summary_frame
+from dpviz.figures.compare import Chart, Line, line_columns, summary_frame
 from dpviz.metrics.bands import end_names
 
 
@@ -51,20 +52,28 @@ def _titled(method: str, *, private: bool) -> str:
 def latex_figure_of(
     charts: Sequence[Chart], axis: Parameter, line: Line, *, caption: str, label: str, cited: str
 ) -> str:
-    """The curves: a picture for each panel, with medians or means as on the screen, and bands."""
-    columns = [axis.column, "mean" if line == "mean" else "median", "low", "high"]
+    """The curves: a picture for each panel, with the lines of the screen, and bands."""
+    main, *thin = line_columns(line)
+
+    def points(chart: Chart, *names: str) -> dict[str, list[Any]]:
+        columns = [axis.column, *names]
+        return {
+            _titled(method, private=method not in chart.failing): list(
+                rows[columns].astype(float).itertuples(index=False, name=None)
+            )
+            for method, rows in chart.table.groupby("method", sort=False)
+        }
+
     panels = [
         Lines(
             title=chart.heading,
-            lines={
-                _titled(method, private=method not in chart.failing): list(
-                    rows[columns].astype(float).itertuples(index=False, name=None)
-                )
-                for method, rows in chart.table.groupby("method", sort=False)
-            },
+            lines=points(chart, main, "low", "high"),
+            thin=points(chart, *thin) if thin else {},
         )
         for chart in charts
     ]
+    if thin:
+        caption += f" Thin lines: {thin[0]}s."
     scores = dict.fromkeys(chart.score for chart in charts)
     names = ", ".join(score_of(name).title for name in scores)
     logs = (axis.log, all(score_of(name).log for name in scores))
