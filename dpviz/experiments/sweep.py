@@ -246,6 +246,12 @@ class Plan:
         given = {**subject.settings, **self.options, **own, **cells, **(step or {})}
         return {name: value for name, value in given.items() if CARDS[method].parameter(name)}
 
+    def choices(self, subject: Subject, method: str) -> dict[str, Any]:
+        """Values of all parameters of a method on a data set, except those of the axes."""
+        config = _setting(self, subject, method, self.epsilons[0], self.steps[0]).config
+        chosen = family_of(method).choices(config)
+        return {name: value for name, value in chosen.items() if name != self.axis}
+
     def failing(self) -> dict[tuple[str, str], str]:
         """Short reasons why methods are not private, by (subject, method)."""
         found = {}

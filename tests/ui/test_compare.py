@@ -866,6 +866,37 @@ def test_options_go_with_methods_that_have_them():
     assert fitting(options, ("privthr",)) == {"alpha": 0.5, "privthr.alpha": 0.9, "level": 1}
 
 
+# ---- the note on pictures, tables and captions
+
+
+@pytest.mark.parametrize("axis", ["epsilon", "grid", "iterations"])
+@pytest.mark.parametrize(
+    "methods", [("privthr", "baseline"), ("dplloyd", "privgene"), ("eugkm",), ("privthr", "mcmc")]
+)
+def test_the_note_names_what_the_compared_methods_use_and_nothing_else(methods, axis):
+    if axis not in [one.name for one in sweep.axes(methods)]:
+        axis = "epsilon"
+    values = {"epsilon": (), "grid": (16, 32), "iterations": (1, 2)}[axis]
+    sets = ("gaussians", "incomes")
+    plans = {name: plan_of(name, methods, axis=axis, values=values) for name in sets}
+    line = SweepRequest(plans=plans, unit="who").stamp.line
+    facts = re.split(" · |, |: ", line)
+    for one in sweep.OWN:
+        used = [method for method in methods if CARDS[method].parameter(one.name)]
+        named = [word for word in facts if re.match(rf"{one.sign or one.name} [^ ]", word)]
+        assert bool(named) == (bool(used) and one.name != axis and one.titled != "no"), one.name
+        if named:
+            for name, plan in plans.items():
+                for method in used:
+                    value = one.text(plan.choices(plan.subjects[0], method)[one.name])
+                    assert any(value in word for word in named), (name, method)
+    assert "declared domain 0 to 1000000" in line
+    assert "Incomes and one person: columns monthly_income, monthly_living_expenses" in line
+    assert "neighbours: one more or less, each person has up to 1 records" in line
+    (alone,) = [replace(plans["gaussians"], neighbours=Neighbours(relation="replace_one"))]
+    assert "neighbours: one exchanged" in SweepRequest(plans={"gaussians": alone}).stamp.line
+
+
 # ---- links to the explorers, and command lines
 
 

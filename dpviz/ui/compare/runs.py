@@ -16,6 +16,7 @@ from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.samples import sample_names
 from dpviz.experiments.sweep import (
     COLUMNS,
+    OWN,
     Plan,
     Subject,
     SweepCancelled,
@@ -24,10 +25,13 @@ from dpviz.experiments.sweep import (
     rows_of,
     run_sweep,
 )
-from dpviz.families import CARDS, PARAMETERS, SCORES, family_of
+from dpviz.families import CARDS, SCORES, family_of
 from dpviz.family.claim import variant_words
 from dpviz.family.family import Family
+from dpviz.family.parameter import GIVEN
 from dpviz.family.score import scores_for
+from dpviz.ui.data.protection_panel import RELATION_TITLES
+from dpviz.ui.data.run_title import columns_fact
 from dpviz.ui.data.state import UPLOAD
 from dpviz.ui.session.job import Job, job_of, start
 from dpviz.ui.widgets.stamp import DECLARED, MADE_UP, Stamp
@@ -87,7 +91,6 @@ class SweepRequest:
             for name, one in sets.items()
         }
         known = [one for one in (MADE_UP, DECLARED) if one in kinds]
-        options = [f"{name} {value}" for name, value in plan.options.items()]
         return Stamp(
             allowed=None not in kinds,
             shows="scores against true data"
@@ -95,12 +98,28 @@ class SweepRequest:
             else " and ".join(one.shows for one in known),
             title=", ".join(CARDS[name].title for name in plan.methods),
             facts=(
-                *(_with_settings(one) for one in sets.values()),
-                *([", ".join(map(shown, options))] if options else []),
+                *self._parameters,
+                f"neighbours: {RELATION_TITLES[plan.neighbours.relation]}"
+                + f", each person has up to {plan.neighbours.cap} records"
+                * (self.unit is not None),
                 f"seeds {plan.seeds[0]} to {plan.seeds[-1]}",
             ),
             fails=self.fails,
         )
+
+    @property
+    def _parameters(self) -> tuple[str, ...]:
+        """Columns, domain and parameters of each data set; what all of them share comes last."""
+        found = {name: _settings_words(plan) for name, plan in self.plans.items()}
+        first, *others = found.values()
+        shared = [one for one in first if all(one in some for some in others)]
+        texts = []
+        for name, words in found.items():
+            own = [one for one in words if one not in shared]
+            texts.append(
+                ": ".join([shown(self.subjects[name].title), *[", ".join(own)][: len(own)]])
+            )
+        return (*texts, *[", ".join(shared)][: len(shared)])
 
     @cached_property
     def failing(self) -> dict[tuple[str, str], str]:
@@ -145,9 +164,33 @@ class SweepRequest:
         return str((subjects, [one.neighbours for one in self.plans.values()], *shared))
 
 
-def _with_settings(subject: Subject) -> str:
-    settings = [PARAMETERS[name].text(value) for name, value in subject.settings.items()]
-    return f"{shown(subject.title)}: {', '.join(settings)}" if settings else shown(subject.title)
+def _settings_words(plan: Plan) -> list[str]:
+    """Columns and domain of a one-data-set plan, and the parameters that its methods have.
+
+    A parameter that has no place in titles is named if it is not the default.
+    """
+    (subject,) = plan.subjects
+    bounds = subject.bounds(plan.variant)
+    ends = dict.fromkeys(f"{low:.10g} to {high:.10g}" for low, high in bounds.bounds)
+    domain = f"declared domain {' and '.join(ends)}" if bounds.declared else "domain from the data"
+    words = [columns_fact(subject.dataset.columns), domain]
+    used = {method: plan.choices(subject, method) for method in plan.methods}
+    for one in OWN:
+        by_text: dict[str, list[str]] = {}
+        for method, chosen in used.items():
+            default = CARDS[method].parameter(one.name)
+            if one.name not in chosen or (
+                one.titled == "no" and default and chosen[one.name] in (default.default, GIVEN)
+            ):
+                continue
+            text = one.text(chosen[one.name])
+            text = text if one.sign else f"{one.name} {text}"
+            by_text.setdefault(text, []).append(CARDS[method].title)
+        words += [
+            text + f" ({', '.join(titles)})" * (len(by_text) > 1)
+            for text, titles in by_text.items()
+        ]
+    return words
 
 
 def fitting(options: Mapping[str, Any], methods: Sequence[str]) -> dict[str, Any]:

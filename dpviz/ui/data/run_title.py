@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from dpviz.base.errors import shown
@@ -48,6 +48,11 @@ def run_title(
     return " · ".join([active.title, card.title, *parts])
 
 
+def columns_fact(names: Sequence[str]) -> str:
+    """Words for the columns that a run uses, or their number if there are many."""
+    return f"columns {', '.join(map(shown, names)) if len(names) <= _NAMED else len(names)}"
+
+
 def side_title(card: Card, verdict: Claim) -> str:
     """Heading of a private run that is shown beside the true run."""
     if not card.spends:
@@ -68,14 +73,12 @@ def stamp_of(
     title: str = "",
 ) -> Stamp:
     """Note on an explorer's pictures and tables; they may be published if the data is public."""
-    names = active.dataset.columns
-    columns = ", ".join(map(shown, names)) if len(names) <= _NAMED else f"{len(names)}"
     card = CARDS[config.method]
     # Noise with a known seed is not secret.
     noise = ", and " + "on the noisy side " * (seed is not None) + "noise anyone can repeat"
     return replace(
         active.public or Stamp(allowed=False, shows=f"true data{noise * card.spends}"),
         title=title or run_title(active, config, seed=seed),
-        facts=(f"columns {columns}",),
+        facts=(columns_fact(active.dataset.columns),),
         fails=why_not(card, config, active.domain),
     )
