@@ -46,10 +46,11 @@ def test_a_value_without_a_best_one_has_no_grade(card):
     assert 'aria-label="Clusters: 17. true 15. ' in text
 
 
-def test_a_value_of_earlier_settings_is_grey_and_says_so(card):
-    text = card(score_readout(SCORES["ocm"], "0.1", 0.1, stale=True))
-    assert 'class="dpv-card dpv-fair dpv-stale"' in text
-    assert "Points wrong: 0.1, fair, of earlier settings." in text
+@pytest.mark.parametrize("value", [0.0, 0.1, 0.9])
+def test_a_value_of_earlier_settings_is_grey_and_has_no_grade(card, value):
+    text = card(score_readout(SCORES["ocm"], f"{value}", value, stale=True))
+    assert 'class="dpv-card dpv-stale"' in text
+    assert f"Points wrong: {value}, of earlier settings." in text
 
 
 def test_text_is_escaped(card):

@@ -52,8 +52,8 @@ class Readout:
     """One key number: plain name, value, the true or best value, and one or two sentences of help.
 
     ``sign`` is the name in the literature if it differs from the label. If there is no ``grade``,
-    the value is neither good nor bad. A ``stale`` value belongs to earlier settings; a ``rough``
-    value is computed from a part of the records.
+    the value is neither good nor bad. A ``stale`` value belongs to earlier settings, and its grade
+    is not shown; a ``rough`` value is computed from a part of the records.
     """
 
     label: str
@@ -152,15 +152,17 @@ _MORE = '<a href="glossary?part={part}" target="_blank" rel="noopener">All terms
 
 
 def _card(one: Readout, kind: str = "", name: str = "") -> str:
-    # A value from earlier settings is grey and marked as "earlier".
+    # A value from earlier settings is grey and marked as "earlier". It has no grade, because a tick
+    # would praise the present settings.
+    graded = None if one.stale else one.grade
     beside = "earlier" if one.stale else one.beside
     beside = f"{one.sign} · {beside}".strip(" ·") if one.sign else beside
-    told = ("about " * one.rough + one.value, one.grade, "of earlier settings" * one.stale)
+    told = ("about " * one.rough + one.value, graded, "of earlier settings" * one.stale)
     value, help = ", ".join(filter(None, told)), one.help
     if one.rough:
         help += " Estimated from a sample; the exact value follows."
     said = f"{one.label}: {value}. {beside}. {help}"
-    grade = one.grade and f"dpv-{one.grade}"
+    grade = graded and f"dpv-{graded}"
     more = _MORE.format(part="privacy" if kind else "scores")
     kind = " ".join(filter(None, ("dpv-card", kind, grade, "dpv-stale" * one.stale)))
     shown = f"~{one.value}" if one.rough else one.value
