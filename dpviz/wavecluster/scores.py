@@ -21,6 +21,12 @@ from dpviz.wavecluster.fates import fates
 _PAPER = "Chen, Yu, Chirkova 2015"
 
 
+_HELD_OUT = (
+    "The points are split into ten parts. Each part is held out in turn: both results are computed "
+    "from the other nine parts, and each held-out point gets the class of its cell, as from a "
+    "decision tree (noise is a class, too)."
+)
+
 #: The row 000-classes of the papers measures this number.
 _LOWER = "At epsilon 1, it is up to 0.07 lower than OCM on the paper's sets."
 _NEAREST = "If there are too many clusters for a tree, the nearest significant cell decides."
@@ -52,8 +58,10 @@ _ALL = (
         lambda one: matching.dsg_c(one.truth.stages.labels, one.stages.labels),
         target=0.2,
         plain="Wrong cells per true cell",
-        help="Number of cells in which matched clusters differ, divided by the number of truly "
-        "significant cells.",
+        help="Each pair of matched clusters counts the larger of two numbers: cells that are only "
+        "in the true cluster, and cells that are only in the private one. An unmatched cluster "
+        "counts all its cells. The sum is divided by the number of truly significant cells. So "
+        "the score can be smaller than the share “Cells wrong”, and it can be above 1.",
         source=f"{_PAPER}, section 6.1",
     ),
     table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9, **OVERLAP),
@@ -86,8 +94,8 @@ _ALL = (
         target=0.05,
         redraws=True,
         plain="Points wrong",
-        help="Share of held-out points in another class, if classes are matched one to one; noise "
-        "is a class, too.",
+        help=f"{_HELD_OUT} The score is the share of these points that get another class, if "
+        "classes are matched one to one. So it does not count changed records.",
         source=f"optimal class matching, {_PAPER}, section 6.2",
     ),
     lower_is_better(
@@ -97,8 +105,8 @@ _ALL = (
         target=0.05,
         redraws=True,
         plain="Pairs wrong",
-        help="Share of pairs of held-out points that one result joins and the other separates; "
-        "noise is a class, too.",
+        help=f"{_HELD_OUT} The score is the share of pairs of these points that one result joins "
+        "and the other separates. So it does not count changed records.",
         source=f"2-combination enumeration, {_PAPER}, section 6.2",
     ),
     lower_is_better(
@@ -131,8 +139,10 @@ _ALL = (
         title="k′",
         compute=lambda one: one.drawn.k,
         plain="Cut at rank",
-        help="Rank of the threshold among the positive coefficients, from the largest: at least "
-        "this many cells are significant, and more if coefficients are equal.",
+        help="Rank of the threshold among the positive coefficients, from the largest. In the true "
+        "run, PrivQT, PrivTHR and Baseline at least this many cells are significant, and more if "
+        "coefficients are equal. Two-stage estimates the rank and leaves out doubtful cells; "
+        "PrivTHREM's rank is among the true coefficients. So fewer cells can be significant there.",
         source=f"{_PAPER}, section 4",
     ),
     lower_is_better(

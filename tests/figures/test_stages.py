@@ -108,7 +108,9 @@ def test_facts_are_the_numbers_of_the_run():
     assert float(found["noise"].fact.removeprefix("scale ")) == pytest.approx(
         spent["counts"].scale, rel=0.01
     )
-    assert found["cut"].said == f"k′ {one.run.k:,} of {one.true.threshold.k:,} true"
+    cells = int(one.private.significant.sum())
+    known = f"k′ {one.run.k:,} of {one.true.threshold.k:,} true"
+    assert found["cut"].said == f"{known}; {cells} cells significant"
     assert found["clusters"].fact.split()[0] == f"{one.private.n_clusters}"
     # The noise of the threshold is not called noise of the counts, even if it is smaller.
     config = replace(one.run.config, alpha=0.05)

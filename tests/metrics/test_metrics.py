@@ -25,6 +25,7 @@ from dpviz.metrics.matching import (
     _expected_mutual_information,
     adjusted_mutual_information,
     adjusted_rand,
+    cells_wrong,
     contingency,
     dsg_c,
     f_measure,
@@ -38,6 +39,7 @@ from dpviz.wavecluster.components import label_points
 from dpviz.wavecluster.heldout import Folds, agreement
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source, Stages
+from dpviz.wavecluster.scores import SCORES
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth, run
 
@@ -120,6 +122,18 @@ def test_dsg_c_is_zero_for_equal_clusters_alone(pair: tuple) -> None:
     true, private = map(cells_of, pair)
     equal = sorted(map(sorted, true)) == sorted(map(sorted, private))
     assert (dsg_c(*pair) == 0) == equal
+
+
+def test_dsg_c_counts_the_larger_of_missed_and_invented_cells() -> None:
+    """As its help says: so it can be smaller than the share of wrong cells."""
+    true, private = np.zeros((2, 30), np.int32)
+    true[:10], private[4:12] = 1, 1  # 4 cells are missed, 2 are invented
+    assert dsg_c(true, private) == 4 / 10
+    assert cells_wrong(true, private) == 6 / 12
+    private[20:25] = 2  # an unmatched cluster counts all its cells
+    assert dsg_c(true, private) == 9 / 10
+    assert "the larger of two numbers" in SCORES["dsg_c"].help
+    assert "An unmatched cluster counts all its cells." in SCORES["dsg_c"].help
 
 
 def test_dsg_c_charges_all_cells_where_one_side_is_empty() -> None:

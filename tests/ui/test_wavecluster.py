@@ -208,7 +208,8 @@ def test_the_threshold_is_explained_to_its_owner(app, method):
 def test_nothing_found_is_said_and_means_are_called_so(app):
     test = app(data="tiny4", method="twostage", epsilon=0.1)
     assert not test.error
-    assert cards(test)["Clusters"][0] == "0"
+    made, true = cards(test)["Clusters"]
+    assert (made, true != "true 0") == ("0", True)
     said = " ".join(one.value for one in test.caption)
     assert "Nothing found: the released counts do not differ clearly from noise." in said
     # The picture of the clusters shows no counts.
@@ -690,6 +691,24 @@ def test_the_papers_numbers_on_the_screen(app, name):
     assert "Theorem 5: " in text(test)
     # The promise is (1 - 0.05)^3, as printed, not "surely".
     assert "found in 86% or more: W above" in theorem
+
+
+@pytest.mark.parametrize("method", ["privthr", "privthrem", "twostage"])
+def test_the_rank_of_the_cut_and_the_number_of_significant_cells_are_told_apart(app, method):
+    test = app(data="spirals", method=method)
+    (cells,) = {*re.findall(r"Here ([\d,]+) cells are significant\.", text(test))}
+    test.session_state["wavecluster:behind"] = True
+    figures = checked(test.run()).dataframe[0].value
+    assert int(figures["private"]["significant cells"]) == int(cells)
+
+
+def test_a_result_without_any_cluster_is_never_graded_better_than_poor(app):
+    test = app(data="noise", method="twostage", epsilon=0.3)
+    made, true = cards(test)["Clusters"]
+    assert (made, true != "true 0") == ("0", True)
+    assert {"Points wrong", "Overlap"} < {*cards(test)}
+    assert "dpv-poor" in text(test)
+    assert not re.findall(r'class="dpv-card dpv-(?:good|fair)', text(test))
 
 
 def test_own_tables_in_every_format(app):

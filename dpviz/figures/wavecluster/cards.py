@@ -24,6 +24,7 @@ def cards(picture: WaveClusterPicture, run: Run) -> list[StageCard]:
     """Return a card for each stage of a true and a private run."""
     true, private = picture.stages
     end, n, made = scale_end(true.counts), true.n_clusters, private.n_clusters
+    significant = counted(int(private.significant.sum()), "cell")
     size = " x ".join(map(str, true.counts.shape))
     flat = private.threshold.sampled and not any(map(np.any, private.details[0].values()))
     filter_ = f"{private.wavelet}, level {private.level}"
@@ -48,7 +49,7 @@ def cards(picture: WaveClusterPicture, run: Run) -> list[StageCard]:
         StageCard(
             name="cut",
             fact=f"k′ {run.k:,}",
-            said=f"k′ {run.k:,} of {true.threshold.k or 0:,} true",
+            said=f"k′ {run.k:,} of {true.threshold.k or 0:,} true; {significant} significant",
             parameters=("density",),
             thumbnails=_cut(picture),
         ),

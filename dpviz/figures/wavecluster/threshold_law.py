@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.numbers import readable
+from dpviz.base.numbers import counted, readable
 from dpviz.figures.panels import NO_NOISE
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.privacy.mechanisms import interval_weights
@@ -150,9 +150,9 @@ def _sampled(p: float, private: Stages) -> str:
         "No cell differs clearly from the noise, so no cell is significant."
         if not cells
         else f"k′ = ⌈(1 − {p:.2f}) · {threshold.positive:,}⌉ = {threshold.k:,}, d′ = "
-        f"{readable(threshold.value, 4)} is the median threshold. The {cells:,} cells that "
-        "are significant in the most samples are significant, except doubtful cells that would "
-        "join two large clusters."
+        f"{readable(threshold.value, 4)} is the median threshold. {counted(cells, 'cell')} "
+        f"{'is' if cells == 1 else 'are'} significant: those that are significant in the most "
+        "samples, without doubtful cells."
     )
     return (
         f"Run with noise: samples of the subband, given all that was released, have "

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpviz.base.numbers import readable
+from dpviz.base.numbers import counted, readable
 from dpviz.base.work import IsCancelled
 from dpviz.data.samples import sample
 from dpviz.experiments.draws import Draws
@@ -397,10 +397,10 @@ class WaveClusterExplorer(Explorer):
         wrong = CELLS_WRONG.compute(Evaluation(truth, private.stages))
         latest = agreement or st.session_state.get(_LAST, {})
         true = truth.stages
-        rank = ""
+        cells = int(private.stages.significant.sum())
+        rank = f"Here {counted(cells, 'cell')} {'is' if cells == 1 else 'are'} significant."
         if private.stages.threshold.k is None:
-            rank = "This is the rank of the private threshold among the true coefficients; it is "
-            rank += "never in a release."
+            rank += " This rank is never in a release."
         promised = "" if self.bounds is None else _promised_words(self.bounds)
         true_rank = true.threshold.k or 0
         off = relative_error(private.k, true_rank)
@@ -450,6 +450,9 @@ class WaveClusterExplorer(Explorer):
         if truth.source.classes is not None:
             of_both = [truth.scores(one, ("class_f",))["class_f"] for one in (private.stages, true)]
             shown.insert(7, class_readout(*of_both))
+        if true.n_clusters and not private.stages.n_clusters:
+            # If most points are noise on both sides, scores look good without any cluster.
+            return [replace(one, grade=one.grade and "poor") for one in shown]
         if self.tells:
             return shown
         return [replace(one, grade=None) if one.grade == "good" else one for one in shown]
