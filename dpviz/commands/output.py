@@ -19,6 +19,8 @@ from dpviz.base.serialize import no_formulas
 from dpviz.base.work import Progress
 from dpviz.family.comparison import Report
 from dpviz.metrics.bands import band, band_words
+from dpviz.privacy.ledger import Spend
+from dpviz.privacy.steps import together_words
 
 T = TypeVar("T")
 
@@ -82,9 +84,11 @@ def _spend_line(spends: list[Report]) -> str:
     elif len(spends) > 1:
         between = "and" if len(spends) == 2 else "to"
         steps, each = f"{steps} {between} {last['step']}", f" in each of {len(spends)} steps"
+    kept = ("step", "epsilon", "sensitivity", "scale")
+    together = together_words(Spend(**{name: one[name] for name in kept}) for one in spends)
     return (
         f"spent    {steps}: epsilon {epsilon}{each}, sensitivity {first['sensitivity']:.4g}, "
-        f"noise scale {scale}"
+        f"noise scale {scale}{together}"
     )
 
 

@@ -82,6 +82,15 @@ class Spend:
     scale: float
     composition: Composition = "sequential"
 
+    @property
+    def together(self) -> float | None:
+        """Budget of this release and the coarser releases before it; None if there are none.
+
+        The noise of a finer release (gradual release) has the scale of this whole budget.
+        """
+        whole = self.sensitivity / self.scale if self.scale else 0.0
+        return whole if whole > self.epsilon * (1 + _ROUNDING) else None
+
 
 @dataclass(frozen=True)
 class Ledger:

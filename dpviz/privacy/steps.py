@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpviz.base.numbers import readable
 from dpviz.base.tables import read_table_file
 from dpviz.privacy.ledger import Spend, composed
 
@@ -49,6 +50,15 @@ def group_words(spends: Sequence[Spend]) -> str:
 def group_epsilon(spends: Sequence[Spend]) -> float:
     """Budget of a group of :func:`grouped`."""
     return composed(((spend, spend.epsilon) for spend in spends), 0.0)
+
+
+def together_words(spends: Iterable[Spend]) -> str:
+    """Words on scales that belong to more than their spend's own budget; may be empty."""
+    found = {readable(one.scale): readable(one.together) for one in spends if one.together}
+    return "".join(
+        f" ({scale}: for this and the coarser counts together, ε {whole})"
+        for scale, whole in found.items()
+    )
 
 
 def long_words(step: str) -> str:

@@ -14,7 +14,7 @@ from dpviz.family.claim import Claim
 from dpviz.family.score import CLASS_SCORES, Grade, Score
 from dpviz.privacy.explain import explain_epsilon, explain_guess, promises_little
 from dpviz.privacy.ledger import Ledger, Neighbours
-from dpviz.privacy.steps import group_epsilon, group_words, grouped
+from dpviz.privacy.steps import group_epsilon, group_words, grouped, together_words
 from dpviz.ui.widgets.embed import embedded
 
 _LEDGER_COLOURS = (
@@ -202,7 +202,7 @@ def show_ledger(ledger: Ledger, epsilon: float) -> None:
         name = group_words(spends)
         text = (
             f"{name}: ε {readable(spent)}, sensitivity {readable(spends[0].sensitivity)}, "
-            f"noise scale {_range([one.scale for one in spends])}"
+            f"noise scale {_range([one.scale for one in spends])}{together_words(spends)}"
         )
         label = name.partition(",")[0]
         # A label that is too long is omitted, because the line below has the whole text. A letter
