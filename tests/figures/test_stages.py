@@ -9,10 +9,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
 from dpviz.base.numbers import readable
+from dpviz.data.dataset import Dataset
 from dpviz.figures import kmeans, wavecluster
 from dpviz.figures.stages import MOST, of_labels, of_values, shrunk
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, INVENTED
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.parameters import KMeansConfig
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.trial import KMeansTrial
+from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.truth import run
@@ -120,6 +126,33 @@ def test_facts_are_the_numbers_of_the_run():
     card = wavecluster.cards(replace(one, private=drawn.stages), drawn)[1]
     assert card.fact == f"scale {readable(counts, 3)}"
     assert f"nonpositive {readable(threshold, 3)}" in card.said
+
+
+@pytest.mark.parametrize(
+    ("ndim", "n", "epsilon", "start", "last"),
+    [
+        (2, 300, 1.0, "made from the grid", "no residual step"),
+        (2, 5000, 1.0, "made from the grid", "one residual step"),
+        (5, 300, 0.05, "made from the grid", "made from the grid"),
+        (5, 5000, 1.0, "from a noisy tree", "two residual steps"),
+        (8, 300, 4.0, "made from the grid", "two residual steps"),
+        (12, 300, 0.05, "places without data", "one residual step"),
+    ],
+)
+def test_dp_refine_says_what_its_run_did(ndim, n, epsilon, start, last):
+    """Not "one shot": residual steps move the centres."""
+    rng = np.random.default_rng(0)
+    middles = rng.uniform(-0.8, 0.8, (6, ndim))
+    points = np.clip(middles[rng.integers(0, 6, n)] + rng.normal(0, 0.05, (n, ndim)), -1, 1)
+    records = Records.build(Dataset(name="", points=points), Domain(((-1.0, 1.0),) * ndim))
+    config = KMeansConfig(method="dprefine", clusters=6, epsilon=epsilon)
+    trial = KMeansTrial(KMeansTruth(records, 6), config)
+    drawn = run_kmeans(records, config, SeededNoise(0))
+    one = kmeans.picture_of(trial, drawn, [f"x{i}" for i in range(ndim)], "", "light")
+    found = {card.name: card.fact for card in kmeans.cards(one)}
+    assert (found["start"], found["iterations"]) == (start, last)
+    said = drawn.decision.lower()
+    assert last in said if "residual" in said else last == start
 
 
 @pytest.mark.parametrize("method", KMEANS)

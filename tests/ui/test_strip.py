@@ -60,6 +60,12 @@ def titles(test: AppTest) -> dict[str, bool]:
         (
             "kmeans",
             "dprefine",
+            {"start": "made from the grid", "iterations": "one residual step"},
+            "DPLloyd",
+        ),
+        (
+            "kmeans",
+            "eugkm",
             {"start": "made from the grid", "iterations": "made from the grid"},
             "DPLloyd",
         ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -86,12 +88,23 @@ def _missing(picture: KMeansPicture, name: str, parameters: tuple[str, ...]) -> 
     """Card of a stage without a picture, with the reason in about four words."""
     run = picture.private
     method = FAMILY.methods[run.config.method].card
+    steps = {spend.step for spend in run.ledger}
+    from_grid = run.grid is not None or "rough cells" in steps
+    # The same words as in the sentence on the method's decisions.
+    residual = re.search(r"\w+ residual steps?(?=:)", run.decision)
     if not method.spends:
         fact, said = "the best of many", "many starts run to their end, and the best is shown"
     elif method.parameter("iterations"):
         fact, said = "many sets compete", "each generation has many sets of centres"
-    elif run.grid is not None:
-        fact, said = "made from the grid", "the centres are made from the noisy grid alone"
+    elif name == "iterations" and residual:
+        fact = residual[0].lower()
+        said = f"{fact} after the start; the run keeps only the last centres"
+    elif from_grid:
+        fact, said = "made from the grid", "centres are made from a noisy grid"
+    elif "root" in steps:
+        fact, said = "from a noisy tree", "noisy means split level by level into the centres"
+    elif residual:
+        fact, said = "places without data", "the centres are far from each other and use no data"
     else:
         fact, said = "none: one shot", "the method makes its centres in one shot"
     return StageCard(
