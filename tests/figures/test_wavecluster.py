@@ -16,6 +16,7 @@ from dpviz.figures.wavecluster import (
     VIEWS,
     WITH_SUBBANDS,
     WaveClusterPicture,
+    cards,
     frame,
     panels,
     views_of,
@@ -23,6 +24,7 @@ from dpviz.figures.wavecluster import (
 from dpviz.figures.wavecluster.synthetic import MOST_POINTS, THINNEST, explain
 from dpviz.grid.counts import quantize
 from dpviz.privacy.noise_source import SeededNoise
+from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.methods.synopses import SYNOPSES
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
@@ -142,6 +144,25 @@ def test_the_table_behind_a_view_holds_its_cells(view, grid, level):
     if view == "added":
         noise = one.private.counts - one.true.counts
         assert np.allclose(table["private minus true"], noise.ravel())
+
+
+@pytest.mark.parametrize("method", [one for one in METHODS if one != "wavecluster"])
+def test_only_noisy_counts_are_called_noise(method):
+    """The scale of the noise says nothing about counts that the method denoised."""
+    one = scene(method=method, grid=20)
+    shown = panels(one, "added")
+    heading = shown.layout["annotations"][1]["text"]
+    (card,) = (card for card in cards(one, one.run) if card.name == "noise")
+    denoised = method in ("baseline", "twostage")
+    assert ("private minus true, after denoising" in heading) == denoised
+    assert ("added to the counts" in heading) == (not denoised)
+    assert (", denoised" in card.fact) == ("own denoising" in card.said) == denoised
+    hovers = [trace["hovertemplate"] for trace in shown.data if "hovertemplate" in trace]
+    assert any("<br>added " in hover for hover in hovers) == (not denoised)
+    if not denoised:
+        (scale,) = (spend.scale for spend in one.run.ledger if spend.step == "counts")
+        half = np.median(np.abs(one.private.counts - one.true.counts))
+        assert half == pytest.approx(np.log(2) * scale, rel=0.15)  # as Laplace noise
 
 
 @pytest.mark.parametrize("grid", [12, 40])

@@ -1,4 +1,8 @@
-"""View of the noise: what the method added to each count, beside the true counts."""
+"""View of the noise: private minus true counts, beside the true counts.
+
+This is the added noise only if the private counts are the noisy counts. Two-stage estimates its
+counts, and Baseline draws points from its own; then the view shows what is left of the noise.
+"""
 
 import numpy as np
 
@@ -16,6 +20,7 @@ def draw(picture: WaveClusterPicture) -> StagePair:
     added = (picture.private.counts - picture.true.counts).astype(np.float32)
     end = scale_end(added if added.any() else true)
     scale = zero_centred(-end, end, picture.mode)
+    word = "private minus true" if picture.denoised else "added"
     few = max(true.shape) <= MOST
     first, second = (
         [
@@ -23,14 +28,15 @@ def draw(picture: WaveClusterPicture) -> StagePair:
             *(numbers_of(picture, one, 0, colours_at(scale, (one / end + 1) / 2)) if few else ()),
         ]
         for one, hover in (
-            (true, "true %{z:,.4~r}<br>added %{customdata[0]:+,.4~r}"),
-            (added, "true %{customdata[0]:,.4~r}<br>added %{z:+,.4~r}"),
+            (true, f"true %{{z:,.4~r}}<br>{word} %{{customdata[0]:+,.4~r}}"),
+            (added, f"true %{{customdata[0]:,.4~r}}<br>{word} %{{z:+,.4~r}}"),
         )
     )
     half = readable(float(np.median(np.abs(added))), 3)
-    note = f"added to the counts: half of the cells within ±{half}"
+    what = "private minus true, after denoising" if picture.denoised else "added to the counts"
+    note = f"{what}: half of the cells within ±{half}"
     return StagePair(
-        title="Noise",
+        title="After denoising" if picture.denoised else "Noise",
         traces=(first, second),
         notes=("count grid", note),
         overlay=" (not released)",

@@ -76,12 +76,16 @@ def _noise(picture: WaveClusterPicture, run: Run) -> StageCard:
         )  # fmt: skip
     low, high = (readable(end(one.scale for one in spends), 3) for end in (min, max))
     fact = f"scale {low}" if low == high else f"scale {low} to {high}"
+    steps = [f"{one.step} {readable(one.scale, 3)}" for one in run.ledger]
+    said = f"scale of the noise: {'; '.join(steps)}"
+    if picture.denoised:
+        fact += ", denoised"
+        said += "; the picture shows private minus true counts after the method's own denoising"
     added = picture.private.counts - picture.true.counts
-    steps = "; ".join(f"{one.step} {readable(one.scale, 3)}" for one in run.ledger)
     return StageCard(
         name="noise",
         fact=fact,
-        said=f"scale of the noise: {steps}",
+        said=said,
         parameters=("epsilon", "alpha"),
         thumbnails=_both(
             lambda one: of_values(one, scale_end(added), picture.mode), (0 * added, added)

@@ -96,6 +96,12 @@ class WaveClusterPicture:
         return fates(self.true.labels, self.private.labels)
 
     @property
+    def denoised(self) -> bool:
+        """Whether private counts are not the noisy counts, but what the method made of them."""
+        drawn = self.run is not None and self.run.leaves is not None
+        return drawn or self.private.threshold.sampled
+
+    @property
     def labels(self) -> Pair:
         """Label grids with the numbers that the screen shows."""
         true, private = self.numbers
