@@ -276,7 +276,7 @@ function pressed(event) {
 
 function nudge(way) {
   const slider = PLACES.epsilon();
-  if (slider?.type !== "range") return;
+  if (slider?.type !== "range" || document.querySelector(".stApp[inert]")) return;
   slider.stepUp(way * STEP);
   slider.dispatchEvent(new Event("input", { bubbles: true }));
 }

@@ -12,7 +12,8 @@ function pressed(event) {
   const held = at.closest?.(CONTROLS);
   const which = (!types && ALWAYS[event.key]) || (!held && FREE[event.key]);
   const button = which && document.querySelector(`.st-key-learn-${which} button`);
-  if (!button) return; // no lesson is on the page
+  // No lesson is on the page, or the page waits for a new session.
+  if (!button || button.closest("[inert]")) return;
   event.preventDefault();
   event.stopImmediatePropagation();
   button.click();
