@@ -94,6 +94,8 @@ class Outcome:
         cells.
     joined
         Labels of other true clusters with at least half as many cells in the match.
+    swallowed
+        Labels of other true clusters with more than half of their own cells in the match.
     """
 
     fate: Fate
@@ -103,6 +105,7 @@ class Outcome:
     left: int = 0
     pieces: int = 0
     joined: tuple[int, ...] = ()
+    swallowed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -375,6 +378,8 @@ def outcome(true: NDArray[np.int32], other: NDArray[np.int32], cluster: int) -> 
     rivals = np.bincount(true[other == match], minlength=cluster + 1)
     rivals[[0, cluster]] = 0
     joined = tuple(int(number) for number in np.flatnonzero(2 * rivals >= shared) if rivals[number])
+    whole = np.bincount(true.ravel(), minlength=rivals.size)[: rivals.size]
+    swallowed = tuple(np.flatnonzero(2 * rivals > whole).tolist())
     fate: Fate
     if 2 * shared > cells:
         moved: Fate = "grown" if size >= cells else "shrunk"
@@ -389,6 +394,7 @@ def outcome(true: NDArray[np.int32], other: NDArray[np.int32], cluster: int) -> 
         left=left,
         pieces=int(np.count_nonzero(held)),
         joined=joined,
+        swallowed=swallowed,
     )
 
 
@@ -411,11 +417,11 @@ def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
     names = sorted(EXCHANGED, key=lambda name: diagnosis.runs[name].fate != "kept")
     keep = [RUNS[name] for name in names if diagnosis.runs[name].fate == "kept"]
     others = [RUNS[name] for name in names[len(keep) :]]
-    text = f"Cluster {number} {_happened(found, diagnosis.cells)}{_where(diagnosis)}. "
+    text = f"Cluster {number} {_happened(found, diagnosis.cells)}. {_where(diagnosis)} "
     if keep:
-        runs = _listed(keep)
-        text += f"{runs[0].upper()}{runs[1:]} would have kept it"
-        text += f", but not {_listed(others, 'or')}." if others else "."
+        text += f"{_sentence(_listed(keep))} would have kept it."
+        if others:
+            text += f" {_sentence(_listed(others))} would not."
     else:
         text += f"None of these changes would have kept it: {_listed(others)}."
     if draws:
@@ -430,14 +436,23 @@ def _listed(parts: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(first)} {last} {end}" if first else end
 
 
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}"
+
+
+def _numbers(labels: Sequence[int]) -> str:
+    named = [str(label) for label in labels[:MOST_NAMED]]
+    if len(labels) > MOST_NAMED:
+        named.append(f"{len(labels) - MOST_NAMED} more")
+    return f"cluster{'s' * (len(labels) > 1)} {_listed(named)}"
+
+
 def _happened(found: Outcome, cells: int) -> str:
-    others = [str(other) for other in found.joined]
-    if len(others) > MOST_NAMED:
-        others = [*others[:MOST_NAMED], f"{len(others) - MOST_NAMED} more"]
     if found.fate == "joined":
-        return f"was joined with cluster{'s' * (len(others) > 1)} {_listed(others)}"
+        return f"was joined with {_numbers(found.joined)}"
+    swallowed = f" and swallowed {_numbers(found.swallowed)}" if found.swallowed else ""
     return {
-        "grown": f"grew from {cells} to {found.match_cells} cells",
+        "grown": f"grew from {cells} to {found.match_cells} cells{swallowed}",
         "broken": f"fell into {found.pieces} pieces",
         "shrunk": f"shrank to {found.left} of {cells} cells",
         "lost": "vanished",
@@ -445,28 +460,41 @@ def _happened(found: Outcome, cells: int) -> str:
 
 
 def _where(diagnosis: Diagnosis) -> str:
-    cells = "1 cell" if diagnosis.cells == 1 else f"{diagnosis.cells} cells"
+    cells = counted(diagnosis.cells, "cell")
     if diagnosis.stage == "grid":
         if diagnosis.cells > FEW_CELLS:
-            return f" at the grid: {_on_finer_grid(diagnosis.finer_parts)}"
-        return f" at the grid: it is so small ({cells}) that one cell decides"
+            return f"It first differs at the grid: {_on_finer_grid(diagnosis.finer_parts)}."
+        return f"It first differs at the grid: it is so small ({cells}) that one cell decides."
     if diagnosis.stage == "components":
-        return f" by one cell: {_MOVED[diagnosis.cell_stage]}"
+        return f"One cell is the cause: {_MOVED[diagnosis.cell_stage]}."
     if diagnosis.stage == "threshold":
         d, private = _number(diagnosis.threshold), _number(diagnosis.private_threshold)
-        return f" at the threshold: the private threshold is {private}, the true threshold is {d}"
+        return (
+            f"It first differs at the threshold: the private threshold is {private}, the true "
+            f"threshold is {d}."
+        )
     noise = "the noise in the counts"
     if diagnosis.stage == "subband":
-        noise = "noise from other cells, which the wavelet spread,"
-    cause = f" through {noise}: with the true threshold"
+        noise = "noise from other cells, which the wavelet spread"
+    said = [f"It first differs at {noise}."]
     if diagnosis.at_stage.fate != diagnosis.outcome.fate:
-        happened = _happened(diagnosis.at_stage, diagnosis.cells)
-        cause = f"; already {noise} broke it: with the true threshold it {happened},"
-    return (
-        f"{cause} {diagnosis.missed} of its {cells} were lost, and {diagnosis.invented} beside it "
-        f"were added (noise of {_number(diagnosis.noise)} per cell; the cluster is "
-        f"{_number(diagnosis.separation)} above its surroundings)"
+        # The private threshold changed the picture once more.
+        said.append(f"With the true threshold it {_happened(diagnosis.at_stage, diagnosis.cells)}.")
+    lost = f"{diagnosis.missed} of its {cells} {_are(diagnosis.missed)} lost"
+    added = f"{diagnosis.invented} beside it {_are(diagnosis.invented)} added"
+    said.append(f"With the true threshold, {lost}, and {added}.")
+    # The screen also shows the scale of the noise of a count.
+    said.append(
+        f"There, the noise of a coefficient is {_number(diagnosis.noise)} (root mean square; the "
+        "scale of a count's noise is another number)."
     )
+    above = _number(diagnosis.separation)
+    said.append(f"The cluster's coefficients are {above} above those of its surroundings.")
+    return " ".join(said)
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 _MOVED: dict[Stage | None, str] = {

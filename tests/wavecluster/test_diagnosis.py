@@ -130,7 +130,14 @@ def test_noise_comes_before_a_threshold_that_would_break_it_too():
     found = diagnosed(truth, faked(truth, 2 * HIGH * (average == LOW), threshold=10 * HIGH))
     assert (found.stage, found.outcome.fate, found.at_stage.fate) == ("counts", "lost", "joined")
     said = in_words(found)
-    assert "vanished; already the noise in the counts broke it: with the true threshold it" in said
+    assert said.startswith(
+        "Cluster 1 vanished. It first differs at the noise in the counts. "
+        "With the true threshold it was joined with cluster 2. "
+    )
+    noise = re.search(r"There, the noise of a coefficient is ([\d.,]+) \(root mean square; ", said)
+    assert float(noise[1]) == pytest.approx(found.noise, rel=0.01)
+    # One fact a sentence, and none is long.
+    assert all(len(one.split()) <= 24 for one in re.split(r"(?<=[.])\s", said)), said
 
 
 def test_noise_that_the_wavelet_carries_in():
@@ -237,7 +244,10 @@ def test_one_cell_that_bridges(noise, threshold, why):
             "counts": "the noise in its counts moved it across the threshold",
             "threshold": "the private threshold decided differently",
         }
-        assert f"joined with cluster {3 - number} by one cell: {moved[why]}." in in_words(found)
+        assert in_words(found).startswith(
+            f"Cluster {number} was joined with cluster {3 - number}. One cell is the cause: "
+            f"{moved[why]}. "
+        )
 
 
 @pytest.mark.parametrize("why", ["counts", "threshold"])
@@ -411,9 +421,10 @@ def test_the_sentences():
     found, draws = diagnostics.diagnose(1), count_retained(truth, config, range(5))
     d = f"{found.private_threshold:.3g}"
     first = (
-        "Cluster 1 was joined with clusters 2 and 3 at the threshold: the private threshold is "
-        f"{d}, the true threshold is 25.5. The true threshold with the same noisy cells would have "
-        "kept it, but not the noisy threshold with the true cells or twice the budget."
+        "Cluster 1 was joined with clusters 2 and 3. It first differs at the threshold: the "
+        f"private threshold is {d}, the true threshold is 25.5. The true threshold with the same "
+        "noisy cells would have kept it. The noisy threshold with the true cells and twice the "
+        "budget would not."
     )
     assert in_words(found) == first
     more = (
@@ -434,7 +445,18 @@ def test_pieces_are_named_even_where_one_of_them_reaches_another_cluster():
     noise[1, 2:5], noise[1, 8] = -HIGH, HIGH
     found = diagnosed(truth_of(average), faked(truth_of(average), noise))
     assert (found.outcome.fate, found.outcome.joined) == ("broken", (2,))
-    assert in_words(found).startswith("Cluster 1 fell into 2 pieces ")
+    assert in_words(found).startswith("Cluster 1 fell into 2 pieces. ")
+
+
+def test_a_cluster_that_swallowed_small_ones_names_them():
+    average = drawn("............ .########.#. ............ ............")
+    truth = truth_of(average)
+    number = int(truth.stages.labels[1, 1])
+    found = diagnosed(truth, faked(truth, np.full(average.shape, HIGH)), number)
+    assert (found.outcome.fate, found.outcome.swallowed) == ("grown", (3 - number,))
+    assert in_words(found).startswith(
+        f"Cluster {number} grew from 8 to {average.size} cells and swallowed cluster {3 - number}. "
+    )
 
 
 def test_each_count_stands_beside_its_name():
