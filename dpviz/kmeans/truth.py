@@ -148,6 +148,17 @@ class KMeansTruth:
         others = np.setdiff1d(np.arange(len(run.centers)), order)
         return run.reordered(np.concatenate([order, others]))
 
+    def numbered(self, run: KMeansRun) -> KMeansRun:
+        """Return a run whose cluster k is the nearest that belongs to true cluster k.
+
+        This is for pictures. Unlike in :meth:`matched`, a true cluster without a private centre
+        does not shift the numbers of others, see
+        :func:`dpviz.metrics.centers.owners_first`.
+        """
+        scale = self.space.scale
+        true = self.at(len(run.centers)).centers
+        return run.reordered(of_centers.owners_first(scale(true), scale(run.centers)))
+
     def scores(self, run: KMeansRun, names: tuple[str, ...] = OF_CENTERS) -> dict[str, float]:
         """Scores of a private run that depend only on its centres (see ``OF_CENTERS``).
 

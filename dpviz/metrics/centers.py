@@ -101,6 +101,22 @@ def placement(true: NDArray[np.float64], private: NDArray[np.float64]) -> Placem
     )
 
 
+def owners_first(true: NDArray[np.float64], private: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Order of private centres (K', d) in which place k has the nearest centre of true centre k.
+
+    Each private centre belongs to its nearest true centre, as in :func:`placement`. Places of true
+    centres without a private centre, and places from K on, get the other private centres.
+    """
+    squares = _squares(true, private)
+    owner, distance = squares.argmin(axis=0), squares.min(axis=0)
+    first = {int(owner[at]): int(at) for at in np.argsort(-distance, kind="stable")}
+    others = iter(np.setdiff1d(np.arange(len(private)), list(first.values())).tolist())
+    # If there are fewer private centres, the last places stay empty.
+    places = range(max(len(true), len(private)))
+    found = (first[at] if at in first else next(others, None) for at in places)
+    return np.array([at for at in found if at is not None], dtype=np.intp)
+
+
 def _squares(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     squares: NDArray[np.float64] = ((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=2)
     return squares

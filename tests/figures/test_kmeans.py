@@ -19,6 +19,7 @@ from dpviz.figures.raster import MOST_CELLS, RecordRaster
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.family import FAMILY
+from dpviz.kmeans.headline import placed
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods.mcmc import STEPS
 from dpviz.kmeans.parameters import KMeansConfig
@@ -55,7 +56,7 @@ def run_of(method, ndim=2, clusters=4, seed=0, silent=False, **choices):
     truth, noise = truth_of(ndim, clusters), SeededNoise(seed)
     config = KMeansConfig(method=method, clusters=clusters, **choices)
     noise = Silenced(noise) if silent else noise
-    return truth.matched(run_kmeans(truth.records, config, noise))
+    return truth.numbered(run_kmeans(truth.records, config, noise))
 
 
 def scene(method="dplloyd", ndim=2, axes=(0, 1), clusters=4, silent=False, **more):
@@ -235,7 +236,8 @@ def test_every_cell_bears_the_colour_of_its_nearest_centre(axes, clusters):
         sure = margin > 1e-9
         assert sure.mean() > 0.99
         palette = len(CLUSTERS["light"])
-        assert np.array_equal((codes // 3)[sure], (nearest % palette + 1)[sure])
+        colours = (one.numbers_of(centers)[nearest] - 1) % palette + 1
+        assert np.array_equal((codes // 3)[sure], colours[sure])
 
 
 def test_the_ground_tells_where_there_are_few_and_many_records():
@@ -365,7 +367,8 @@ def walks(trace):
 @pytest.mark.parametrize("method", KMEANS)
 def test_paths_lead_from_each_start_to_where_its_centre_is(method):
     axes = (1, 0)
-    path = scene(method).path
+    one = scene(method)
+    path, names = one.path, one.names_of(one.numbers_of(one.before.centers))
     assert path or method not in WITH_PATH
     if not path:
         traces = panel(panels(scene(method, step=3), "regions"), 2)
@@ -379,7 +382,7 @@ def test_paths_lead_from_each_start_to_where_its_centre_is(method):
             assert np.array_equal(walk, expected[:, cluster])
         assert len(walks(traces["paths"])) == 4
         assert np.array_equal(places(traces["starts"]), expected[0])
-        assert traces["starts"]["text"] == ["1", "2", "3", "4"]
+        assert traces["starts"]["text"] == names
         assert np.array_equal(places(traces["centres"]), expected[-1])
         # The best k-means run has no path, so its centres do not move.
         assert set(panel(shown, 1)) == {"ground", "centres"}
@@ -617,7 +620,8 @@ def test_the_iterations_show_errors_and_contour_coefficients_of_every_step(metho
     contours = np.array([contours_by_hand(one, centers) for centers in one.path])
     assert np.allclose(np.transpose([curve["y"] for curve in curves]), contours)
     assert np.allclose(least["y"], contours.min(axis=1))
-    for number, column in enumerate(contours.T, start=1):
+    names = one.names_of(one.numbers_of(one.private.centers))
+    for number, column in zip(names, contours.T, strict=True):
         assert np.allclose(table[f"S {number} of the centres"].dropna(), column)
     assert np.allclose(table["min S of the centres"].dropna(), contours.min(axis=1))
     assert table["iteration"].tolist() == list(range(len(table)))
@@ -645,13 +649,14 @@ def test_the_iterations_need_no_run_without_noise():
 
 
 def test_numbers_at_the_ends_of_the_curves_do_not_touch():
-    shown = panels(scene(clusters=14, epsilon=5.0), "iterations")
+    one = scene(clusters=14, epsilon=5.0)
+    shown, names = panels(one, "iterations"), one.names_of(one.numbers_of(one.private.centers))
     curves = [one for one in shown.data if "text" in one]
     ends = sorted(one["y"][-1] for one in curves if one["text"][-1])
     every = np.concatenate([one["y"] for one in curves])
     assert 2 <= len(ends) < len(curves)
     assert np.diff(ends).min() >= 0.04 * np.ptp(every)
-    assert all(one["text"][-1] in ("", str(at)) for at, one in enumerate(curves, start=1))
+    assert all(one["text"][-1] in ("", at) for at, one in zip(names, curves, strict=True))
 
 
 def test_a_line_marks_the_iteration_of_the_player():
@@ -738,7 +743,7 @@ def test_the_table_of_the_noise_has_a_row_per_iteration_and_cluster(method, epsi
     assert len(table) == 4 * len(run.iterations)
     for number, iteration in enumerate(run.iterations, start=1):
         rows = table[table["iteration"] == number]
-        assert rows["cluster"].tolist() == [1, 2, 3, 4]
+        assert rows["cluster"].tolist() == one.numbers_of(one.before.centers).tolist()
         assert np.array_equal(rows[["centre east", "centre north"]], iteration.centers)
         assert np.array_equal(rows["noisy records"], iteration.counts)
         assert np.array_equal(rows["noise scale"], iteration.scales)
@@ -882,7 +887,7 @@ def test_more_private_centres_than_true_ones_are_drawn_and_listed(method):
     picture = KMeansPicture(
         truth=truth,
         left=truth.run,
-        private=truth.matched(run_kmeans(records, config, SeededNoise(0))),
+        private=truth.numbered(run_kmeans(records, config, SeededNoise(0))),
         raster=RecordRaster.of_records(records.points, records.domain, (0, 1)),
         columns=("x", "y"),
         left_title="true",
@@ -895,3 +900,22 @@ def test_more_private_centres_than_true_ones_are_drawn_and_listed(method):
     table = frame(picture, "regions")
     assert table["true x"].notna().tolist() == [True, True, False, False, False]
     assert table["true records"].tolist() == [50, 50, 0, 0, 0]
+
+
+@pytest.mark.parametrize("method", ["dplloyd", "dprefine", "mcmc", "eugkm"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_number_never_means_two_clusters(method, seed):
+    """Each private number is that of the centre's own cluster, or one that no cluster has."""
+    one = scene(method, clusters=8, epsilon=0.2, seed=seed)
+    K = len(one.truth.centers)
+    numbers = one.numbers_of(one.private.centers)
+    owner = placed(one.truth, one.private).owner
+    assert len({*numbers}) == len(numbers)
+    assert all(
+        number in (at + 1, *range(K + 1, 2 * K + 1))
+        for number, at in zip(numbers, owner, strict=True)
+    )
+    assert {*(owner + 1)} == {*numbers[numbers <= K]}
+    shown = panel(panels(one, "regions"), 2)["centres"]["text"]
+    assert shown == [f"<b>{'+' * (one > K)}{one}</b>" for one in numbers.tolist()]
+    assert one.numbers_of(one.truth.centers).tolist() == [*range(1, K + 1)]

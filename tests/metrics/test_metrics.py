@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from dpviz.data.dataset import Dataset
 from dpviz.grid.counts import quantize
 from dpviz.grid.domain import Domain, axis_edges
-from dpviz.metrics.centers import placement
+from dpviz.metrics.centers import owners_first, placement
 from dpviz.metrics.matching import (
     _expected_mutual_information,
     adjusted_mutual_information,
@@ -543,3 +543,34 @@ def test_as_many_centres_are_alone_as_others_have_too_many(k, seed):
     assert (found.alone.size == 0) == (found.crowded.size == 0)
     assert found.crowded.size <= found.alone.size
     assert found.one_each <= k - found.alone.size - found.crowded.size
+
+
+places = st.integers(0, 6).map(float)
+
+
+@given(
+    st.integers(1, 7).flatmap(
+        lambda K: st.tuples(
+            *(st.lists(st.tuples(places, places), min_size=K, max_size=K) for _ in range(2))
+        )
+    )
+)
+def test_each_cluster_with_a_centre_of_its_own_gets_its_nearest(
+    both: tuple[list[tuple[float, float]], list[tuple[float, float]]],
+) -> None:
+    true, private = (np.unique(np.array(one), axis=0) for one in both)
+    order = owners_first(true, private)
+    assert sorted(order) == list(range(len(private)))
+    owner = placement(true, private).owner
+    distance = np.linalg.norm(true[owner] - private, axis=1)
+    for k in {*owner.tolist()} & {*range(len(order))}:
+        if len(private) >= len(true):
+            assert owner[order[k]] == k
+            assert distance[order[k]] == distance[owner == k].min()
+
+
+def test_a_missing_centre_does_not_shift_the_numbers_of_others() -> None:
+    true = np.array([[float(x), 0.0] for x in range(5)])
+    # Cluster 1 has no centre, and cluster 5 has two: the least sum of squares would shift all.
+    private = np.array([[1.0, 0], [2.0, 0], [3.0, 0], [4.0, 0], [4.4, 0]])
+    assert owners_first(true, private).tolist() == [4, 0, 1, 2, 3]

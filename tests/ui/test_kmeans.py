@@ -145,7 +145,7 @@ def truth_of(name, clusters, variant="sound"):
 
 def run_of(truth, method, seed=0, **choices):
     config = KMeansConfig(method=method, clusters=truth.clusters, **choices)
-    return truth.matched(run_kmeans(truth.records, config, SeededNoise(seed)))
+    return truth.numbered(run_kmeans(truth.records, config, SeededNoise(seed)))
 
 
 def assert_readouts(test, truth, run):
@@ -430,7 +430,7 @@ def test_the_left_panel_can_show_the_method_without_noise(app):
     truth = truth_of("spirals", 3)
     config = KMeansConfig(method="dplloyd", clusters=3, epsilon=0.1)
     for seed in (0, 1):
-        silent = truth.matched(run_kmeans(truth.records, config, Silenced(SeededNoise(seed))))
+        silent = truth.numbered(run_kmeans(truth.records, config, Silenced(SeededNoise(seed))))
         assert headings(test)[0].startswith("DPLloyd without noise")
         np.testing.assert_allclose(marks(test, 1), silent.centers)
         assert not np.allclose(silent.centers, truth.centers)
@@ -1043,7 +1043,7 @@ def test_k_is_chosen_privately_beside_the_search_on_true_data(app):
     run = run_kmeans(records, config, SeededNoise(0))
     assert len(run.centers) == 15
     truth = KMeansTruth(records, 15)
-    np.testing.assert_allclose(marks(test, 2), truth.matched(run).centers)
+    np.testing.assert_allclose(marks(test, 2), truth.numbered(run).centers)
     assert len(marks(test, 1)) == 15
     assert any("15 centres" in one for one in headings(test))
     assert any(run.decision in one.value for one in test.caption)

@@ -137,8 +137,9 @@ def _map(picture: KMeansPicture, run: KMeansRun, step: int) -> Thumbnail:
     labels = np.zeros((MOST, MOST), np.int32)
     if picture.truth.records.domain.ndim == 2:
         scaled = picture.truth.space.scale(centers)[:, axes]
-        labels += 1 + nearest(_LATTICE, scaled).reshape(MOST, MOST)
-    drawn = of_labels(labels, len(centers), mode, _PALE)
+        numbers = picture.numbers_at(run, step).astype(np.int32)
+        labels += numbers[nearest(_LATTICE, scaled)].reshape(MOST, MOST)
+    drawn = of_labels(labels, int(labels.max()), mode, _PALE)
     return with_marks(drawn, _cells(picture, centers), mode)
 
 

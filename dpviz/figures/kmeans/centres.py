@@ -27,14 +27,19 @@ def walk(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Trace]:
     """Paths up to a step, and the centres at this step with their numbers."""
     path, iterations = picture.path_of(run), picture.unprocessed(run).iterations
     at_end = picture.is_result(run, step)
-    traces = _paths(picture, path if at_end else path[: step + 1]) if path else []
+    numbers = picture.numbers_at(run, step)
+    begun = picture.numbers_of(picture.unprocessed(run).centers)
+    traces = _paths(picture, path if at_end else path[: step + 1], begun) if path else []
     made = len(path) - 1 if at_end else step
     kept = iterations[made - 1].kept if 0 < made <= len(iterations) else None
-    return [*traces, centres(picture, picture.centers_at(run, step), kept)]
+    return [*traces, centres(picture, picture.centers_at(run, step), numbers, kept)]
 
 
 def centres(
-    picture: KMeansPicture, centers: Centers, kept: NDArray[np.bool_] | None = None
+    picture: KMeansPicture,
+    centers: Centers,
+    numbers: NDArray[np.intp],
+    kept: NDArray[np.bool_] | None = None,
 ) -> Trace:
     """Centres with their numbers; a square marks a centre that noise kept in its place."""
     x, y = places_of(picture, centers)
@@ -45,6 +50,7 @@ def centres(
         y,
         picture.mode,
         "%{customdata}",
+        text=bold_numbers(picture.names_of(numbers)),
         textposition=text_places(picture.shown_domain, x, y),
         textfont=number_font(picture.mode, 13 if len(centers) <= 40 else 10),
         marker=outlined(9, INK[picture.mode], symbols, BACKGROUND[picture.mode], 1.5),
@@ -55,14 +61,14 @@ def centres(
 
 def numbered_centres(x: Floats, y: Floats, mode: Mode, hover: str = "", **more: Any) -> Trace:
     """Centres with their numbers; ``hover`` extends the hover text, ``more`` overrides looks."""
-    look = {
+    look: dict[str, Any] = {
         "textposition": "top center",
         "textfont": number_font(mode),
         "marker": outlined(9, INK[mode], None, BACKGROUND[mode], 1.5),
     }
-    numbers = bold_numbers(range(1, len(x) + 1))
+    look["text"] = bold_numbers(range(1, len(x) + 1))
     hover = f"centre %{{text}}<br>{PLACE}{hover}"
-    return scatter("markers+text", x, y, hover, text=numbers, **look | more)
+    return scatter("markers+text", x, y, hover, **look | more)
 
 
 def true_centres(picture: KMeansPicture) -> Trace:
@@ -89,7 +95,9 @@ def text_places(domain: Domain, x: Floats, y: Floats) -> list[str]:
     return [f"{height} {side}" for height, side in zip(heights, sides, strict=True)]
 
 
-def _paths(picture: KMeansPicture, path: tuple[Centers, ...]) -> list[Trace]:
+def _paths(
+    picture: KMeansPicture, path: tuple[Centers, ...], numbers: NDArray[np.intp]
+) -> list[Trace]:
     x, y = places_of(picture, np.array(path))
     # A NaN between two paths separates the lines.
     gap = np.full((1, x.shape[1]), np.nan)
@@ -100,7 +108,7 @@ def _paths(picture: KMeansPicture, path: tuple[Centers, ...]) -> list[Trace]:
     hover = f"start of centre %{{text}}<br>{PLACE}"
     return [
         scatter("lines+markers", across, up, line=line, marker=marker(3, ink), opacity=0.75),
-        scatter("markers", x[0], y[0], hover, text=_numbers(x[0]), marker=ring),
+        scatter("markers", x[0], y[0], hover, text=picture.names_of(numbers), marker=ring),
     ]
 
 

@@ -23,15 +23,15 @@ def draw(picture: KMeansPicture) -> Panels:
     private, before = picture.private, picture.before
     chain, last = _chain_of(picture), len(before.path) - 1
     ratios = [picture.truth.scores(run, ("nicv_ratio",))["nicv_ratio"] for run in (before, private)]
-    start = private_ground(picture, picture.centers_at(before, last))
-    end = private_ground(picture, private.centers)
+    start = private_ground(picture, before, last)
+    end = private_ground(picture, private, len(picture.path) - 1)
     after = f"<b>after</b> · NICV {ratios[1]:.2f} × true{overlay_heading(picture)}"
     maps = [
         (
             f"<b>before (DPLloyd)</b> · NICV {ratios[0]:.2f} × true",
             [*start, *walk(picture, before, last)],
         ),
-        (after, [*end, centres(picture, private.centers)]),
+        (after, [*end, centres(picture, private.centers, picture.numbers_of(private.centers))]),
     ]
     layout = picture.layout()
     curve = scatter(

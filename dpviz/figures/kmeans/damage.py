@@ -60,6 +60,7 @@ def legend(picture: KMeansPicture) -> str:
         "dashed ring: a true cluster without a centre": found.alone.size,
         "thick lines: several centres in one cluster": found.crowded.size,
         "red ring: a centre far from its cluster": found.far.size,
+        "number with +: a further centre of a cluster": len(found.owner) - len({*found.owner}),
     }
     return " · ".join(words for words, there in said.items() if there)
 
@@ -71,6 +72,7 @@ def pieces(picture: KMeansPicture) -> dict[str, Any]:
     x, y]`` and without grids.
     """
     found = placed(picture.truth, picture.private)
+    names = picture.names_of(picture.numbers_of(picture.private.centers))
     true, private = (places.tolist() for places in _places(picture))
 
     def cluster(one: int) -> list[Any]:
@@ -79,7 +81,7 @@ def pieces(picture: KMeansPicture) -> dict[str, Any]:
 
     def centre(one: int) -> list[Any]:
         mean = [1, None, *true[found.owner[one]]]
-        return [f"centre {one + 1}", [[2, None, *private[one]], mean]]
+        return [f"centre {names[one]}", [[2, None, *private[one]], mean]]
 
     of = {"alone": map(cluster, found.alone), "crowded": map(cluster, found.crowded)}
     return {"of": {kind: list(one) for kind, one in {**of, "far": map(centre, found.far)}.items()}}

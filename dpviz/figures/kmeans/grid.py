@@ -9,11 +9,12 @@ from dpviz.base.errors import InputError
 from dpviz.base.numbers import counted, readable
 from dpviz.figures.kmeans.centres import centres, true_centres
 from dpviz.figures.kmeans.picture import KMeansPicture
-from dpviz.figures.marks import PLACE, Floats, cell_columns, colour_axis, heatmap
+from dpviz.figures.marks import PLACE, Floats, Trace, cell_columns, colour_axis, heatmap
 from dpviz.figures.panels import Panels, add_maps
 from dpviz.figures.theme import above_zero
 from dpviz.grid.counts import cell_width
 from dpviz.kmeans.grid import cell_counts
+from dpviz.kmeans.run import Centers
 
 
 def draw(picture: KMeansPicture) -> Panels:
@@ -47,12 +48,12 @@ def draw(picture: KMeansPicture) -> Panels:
     )
     cells = " × ".join(map(str, true.shape))
     wrong = float(np.abs(noisy - true).sum())
-    noisy_map, crosses = [second, centres(picture, picture.private.centers)], ""
+    noisy_map, crosses = [second, _numbered(picture, picture.private.centers)], ""
     if picture.with_points:
         noisy_map.append(true_centres(picture))
         crosses = " (✚ true centres, not released)"
     maps = [
-        (f"<b>true counts</b> · {cells} cells", [first, centres(picture, picture.truth.centers)]),
+        (f"<b>true counts</b> · {cells} cells", [first, _numbered(picture, picture.truth.centers)]),
         (f"<b>noisy counts</b> · {wrong:,.0f} records of difference{crosses}", noisy_map),
     ]
     return Panels(
@@ -92,3 +93,7 @@ def _counts(picture: KMeansPicture) -> tuple[Floats, Floats]:
         for one in (cell_counts(records, grid.shape), grid.weights)
     )
     return true, noisy
+
+
+def _numbered(picture: KMeansPicture, centers: Centers) -> Trace:
+    return centres(picture, centers, picture.numbers_of(centers))

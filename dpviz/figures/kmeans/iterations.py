@@ -55,15 +55,16 @@ def draw(picture: KMeansPicture) -> Panels:
     dash = {"color": ink, "width": 1.4, "dash": "dash"}
     hover = "best k-means: NICV %{y:,.4~r}"
     data.append(scatter("lines", ends, [best] * 2, hover, name="best k-means", line=dash, **on(1)))
-    steps, names = np.arange(last + 1), _numbers(contours)
+    steps, numbers = np.arange(last + 1), picture.numbers_of(picture.private.centers)
+    names = _numbers(contours, (words := picture.names_of(numbers)))
     for number in range(contours.shape[1]):
-        colour = CLUSTERS[mode][number % len(CLUSTERS[mode])]
+        colour = CLUSTERS[mode][(numbers[number] - 1) % len(CLUSTERS[mode])]
         data.append(
             scatter(
                 "lines+markers+text",
                 steps,
                 contours[:, number],
-                f"%{{customdata}}<br>S of cluster {number + 1}: %{{y:.3f}}",
+                f"%{{customdata}}<br>S of cluster {words[number]}: %{{y:.3f}}",
                 customdata=_names(picture, last + 1),
                 text=[""] * last + [names[number]],
                 textposition="middle right",
@@ -123,18 +124,19 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
         table[f"{picture.left_title} NICV"] = left
     table["best k-means NICV"] = picture.truth.errors[1]
     table["min S of the centres"] = pd.Series(contours.min(axis=1))
-    for number, one in enumerate(contours.T, start=1):
+    words = picture.names_of(picture.numbers_of(picture.private.centers))
+    for number, one in zip(words, contours.T, strict=True):
         table[f"S {number} of the centres"] = pd.Series(one)
     return table
 
 
-def _numbers(contours: Floats) -> list[str]:
+def _numbers(contours: Floats, words: list[str]) -> list[str]:
     """Number of each cluster at the end of its curve; empty if another number is too near."""
     ends, least = contours[-1], _NUMBER * np.ptp(contours)
     names, last = [""] * len(ends), -np.inf
     for number in np.argsort(ends):
         if ends[number] - last >= least:
-            names[number], last = f"{number + 1}", ends[number]
+            names[number], last = words[number], ends[number]
     return names
 
 

@@ -20,7 +20,7 @@ def draw(picture: KMeansPicture) -> Panels:
     run = picture.before
     if not run.iterations:
         return _spends(picture)
-    shifts, clusters = run.centre_noise, np.arange(1, len(run.centers) + 1)
+    shifts, clusters = run.centre_noise, picture.numbers_of(run.centers)
     data: list[Trace] = []
     for number, iteration in enumerate(run.iterations, start=1):
         share = 0.3 + 0.7 * number / len(run.iterations)
@@ -72,7 +72,7 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
     for number, iteration in enumerate(run.iterations, start=1):
         part = pd.DataFrame(iteration.centers, columns=[f"centre {one}" for one in picture.columns])
         part.insert(0, "iteration", number)
-        part.insert(1, "cluster", np.arange(1, len(part) + 1))
+        part.insert(1, "cluster", picture.numbers_of(run.centers))
         part["noisy records"] = iteration.counts
         part["noise scale"] = iteration.scales
         part["noise of the centre, % of the domain"] = run.centre_noise[number - 1]

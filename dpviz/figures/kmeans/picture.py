@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.data.geographic import map_axes
@@ -19,6 +20,7 @@ from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth
+from dpviz.metrics.centers import placement
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,7 +31,7 @@ class KMeansPicture:
     truth: KMeansTruth
     #: Run in the left panel: the true run, or the method itself without noise.
     left: KMeansRun
-    #: The private run. In both runs, clusters have the numbers of their matched true clusters.
+    #: The private run, in the order of :meth:`dpviz.kmeans.truth.KMeansTruth.numbered`.
     private: KMeansRun
     #: Records on the lattice of the screen.
     raster: RecordRaster
@@ -68,12 +70,26 @@ class KMeansPicture:
         """Return a run before its post-processing, matched to the true clusters."""
         if run.before is None:
             return run
-        return self.truth.matched(replace(run, centers=run.before, before=None, chain=None))
+        return self.truth.numbered(replace(run, centers=run.before, before=None, chain=None))
 
     @cached_property
     def path(self) -> tuple[Centers, ...]:
         """Centres of the private run from start to result; empty for methods without iterations."""
         return self.path_of(self.private)
+
+    def numbers_of(self, centers: Centers) -> NDArray[np.intp]:
+        """Number, and therefore colour, of each centre of a result, shape (K,).
+
+        Place k has the number of true cluster k if its centre belongs to this cluster. Otherwise
+        its number is one that no true cluster has. So no number means two things.
+        """
+        scale, place = self.truth.space.scale, np.arange(len(centers))
+        own = placement(scale(self.truth.centers), scale(centers)).owner == place
+        return np.where(own, place + 1, len(self.truth.centers) + np.cumsum(~own))
+
+    def names_of(self, numbers: NDArray[np.intp]) -> list[str]:
+        """Numbers in words: "9", or "+16" if no true cluster has the number."""
+        return [f"{'+' * (one > len(self.truth.centers))}{one}" for one in numbers.tolist()]
 
     def path_of(self, run: KMeansRun) -> tuple[Centers, ...]:
         """Path of a run, including its result after post-processing."""
@@ -94,6 +110,11 @@ class KMeansPicture:
     def centers_at(self, run: KMeansRun, step: int) -> Centers:
         """Centres of a run at a step."""
         return run.centers if self.is_result(run, step) else self.path_of(run)[step]
+
+    def numbers_at(self, run: KMeansRun, step: int) -> NDArray[np.intp]:
+        """Numbers of a run's centres at a step: those of its result, see :meth:`numbers_of`."""
+        end = run if self.is_result(run, step) else self.unprocessed(run)
+        return self.numbers_of(end.centers)
 
     @property
     def up_to_step(self) -> KMeansRun:
@@ -135,7 +156,7 @@ def picture_of(
     return KMeansPicture(
         truth=truth,
         left=truth.run,
-        private=truth.matched(run),
+        private=truth.numbered(run),
         raster=RecordRaster.of_records(records.points, records.domain, map_axes(columns)),
         columns=columns,
         mode=mode,

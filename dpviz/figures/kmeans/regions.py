@@ -28,7 +28,7 @@ from dpviz.figures.raster import MOST_CELLS
 from dpviz.grid.counts import cell_width
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.passes import nearest
-from dpviz.kmeans.run import Centers
+from dpviz.kmeans.run import Centers, KMeansRun
 
 #: Noisy numbers of records are shown if there are at most this many private centres.
 _MOST_COUNTED = 20
@@ -48,10 +48,10 @@ def draw(picture: KMeansPicture) -> Panels:
     """Plot the regions at a step, the true run next to the private run."""
     step, left, private = picture.shown_step, picture.left, picture.private
     state, number = _state(picture, step), counted(len(left.centers), "centre")
-    true_map = [_records(picture, picture.centers_at(left, step)), *walk(picture, left, step)]
+    true_map = [_records(picture, left, step), *walk(picture, left, step)]
     at_end = picture.is_result(private, step)
     private_map = [
-        *private_ground(picture, picture.centers_at(private, step)),
+        *private_ground(picture, private, step),
         *(damage.traces(picture) if at_end else ()),
         *walk(picture, private, step),
         *_noisy_counts(picture, step),
@@ -78,6 +78,7 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
     """Table of the centres: one row per cluster."""
     truth, private = picture.truth, picture.private
     table = pd.DataFrame({"cluster": np.arange(1, len(private.centers) + 1)})
+    table["private number"] = picture.names_of(picture.numbers_of(private.centers))
     for axis, name in enumerate(picture.columns):
         # The true run may have fewer clusters than the private run.
         table[f"true {name}"] = pd.Series(truth.centers[:, axis])
@@ -93,14 +94,14 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
     return table
 
 
-def private_ground(picture: KMeansPicture, centers: Centers) -> list[Trace]:
-    """Regions of private centres (only with two columns), then records and true centres.
+def private_ground(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Trace]:
+    """Regions of a run's centres (only with two columns), then records and true centres.
 
     Everything except the overlay uses private numbers only.
     """
-    drawn, domain = [], picture.shown_domain
+    drawn, domain, centers = [], picture.shown_domain, picture.centers_at(run, step)
     if picture.truth.records.domain.ndim == 2:
-        drawn.append(_coloured(picture, _regions_of(picture, centers), np.uint8(0)))
+        drawn.append(_coloured(picture, run, step, _regions_of(picture, centers), np.uint8(0)))
     if picture.with_points:
         counts = picture.raster.counts
         drawn.append(true_points(counts, domain, cell_width(domain, counts.shape), picture.mode))
@@ -120,19 +121,19 @@ def _state(picture: KMeansPicture, step: int) -> str:
     return "start" if step == 0 else f"after iteration {step} of {iterations}"
 
 
-def _records(picture: KMeansPicture, centers: Centers) -> Trace:
+def _records(picture: KMeansPicture, run: KMeansRun, step: int) -> Trace:
     """Heatmap of the true records in the colours of their clusters; the regions have pale colours.
 
     With more than two columns, a region is not an area of the plane. Then a cell shows the cluster
     of one of its records.
     """
-    truth, raster = picture.truth, picture.raster
+    truth, raster, centers = picture.truth, picture.raster, picture.centers_at(run, step)
     if truth.records.domain.ndim == 2:
         labels = _regions_of(picture, centers)
     else:
         scale = truth.space.scale
         labels = raster.painted(nearest(scale(raster.examples), scale(centers)), -1)
-    return _coloured(picture, labels, raster.shade)
+    return _coloured(picture, run, step, labels, raster.shade)
 
 
 def _regions_of(picture: KMeansPicture, centers: Centers) -> NDArray[np.int32]:
@@ -142,8 +143,12 @@ def _regions_of(picture: KMeansPicture, centers: Centers) -> NDArray[np.int32]:
     return nearest(lattice, scaled).reshape(MOST_CELLS, MOST_CELLS)
 
 
-def _coloured(picture: KMeansPicture, labels: NDArray[np.int32], shade: Any) -> Trace:
-    codes = cluster_codes(labels + 1, shade, picture.mode)
+def _coloured(
+    picture: KMeansPicture, run: KMeansRun, step: int, labels: NDArray[np.int32], shade: Any
+) -> Trace:
+    # A cell without records has the label -1, and the number 0.
+    numbers = np.append(picture.numbers_at(run, step), 0)
+    codes = cluster_codes(numbers[labels], shade, picture.mode)
     width = cell_width(picture.shown_domain, labels.shape)
     return heatmap(codes, picture.shown_domain, width, **cluster_colours(picture.mode))
 

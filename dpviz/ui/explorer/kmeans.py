@@ -619,8 +619,9 @@ def _drawn(truth: KMeansTruth, config: KMeansConfig, noise: NoiseSource, *, sile
     run = run_kmeans(truth.records, config, noise)
     best = truth.beyond(run.centers)
     if not silent:
-        return best, best.matched(run), best.run
-    return best, best.matched(run), best.matched(run_kmeans(best.records, config, Silenced(noise)))
+        return best, best.numbered(run), best.run
+    silent_run = run_kmeans(best.records, config, Silenced(noise))
+    return best, best.numbered(run), best.numbered(silent_run)
 
 
 def _run_beside(request: Request, *, cancelled: IsCancelled, **_: object) -> Found:
