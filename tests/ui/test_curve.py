@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from dpviz.experiments.sweep import summary
@@ -96,7 +98,33 @@ def test_the_curve_has_the_numbers_of_compare(app, page: str, method: str, score
     for epsilon in (0.01, 0.1, 1.0):
         said = module._number(Band(**compared.loc[epsilon]), ("median",))
         assert numbers[f"{epsilon:g}"] == said
-    assert SCORES[score].short in shown["title"]
+    # The title has the ends of the axis, not a present value.
+    assert re.fullmatch(rf"{SCORES[score].short}: [01] \(best\) to [\d.]+", shown["title"])
+
+
+@given(
+    st.lists(
+        st.lists(st.floats(0, 1), min_size=2, max_size=9).map(lambda ys: [*enumerate(ys)]),
+        max_size=3,
+    )
+)
+def test_the_title_is_in_the_corner_that_the_lines_leave_free(lines) -> None:
+    side, end = module._free_corner([("first", points) for points in lines]).split()
+
+    def space(side: str, end: str) -> float:
+        ys = [
+            y
+            for points in lines
+            for at, y in points
+            if (2 * at <= len(points) - 1 if side == "left" else 2 * at >= len(points) - 1)
+        ]
+        return 1 - max(ys, default=0) if end == "top" else min(ys, default=0)
+
+    assert all(
+        space(side, end) >= space(one, other)
+        for one in ("left", "right")
+        for other in ("top", "bottom")
+    )
 
 
 def test_one_draw_is_not_drawn_as_a_curve_of_another_setting(app) -> None:

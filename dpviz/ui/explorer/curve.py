@@ -191,22 +191,27 @@ def _data(drawn: Sequence[_Drawn], line: Line) -> dict[str, Any]:
         "title": ("" if private else "not private · ") + _title(score, best, worst)
         if any(points)
         else first.note,
-        "side": _side(lines),
+        "side": _free_corner(lines),
         "words": _words(drawn, points, axis.sign, names),
         "table": _table(drawn, points, axis.sign, names),
     }
 
 
-def _side(lines: Sequence[_Line]) -> str:
-    """Side on which there is more space above the lines, for the title."""
-    rise = sum(ends[-1][1] - ends[0][1] for _, ends in lines if ends)
-    return "left" if rise > 0 else "right"
+def _free_corner(lines: Sequence[_Line]) -> str:
+    """Corner of the picture with the most space between its edge and the lines, for the title."""
+    places = [(at / (len(ends) - 1 or 1), y) for _, ends in lines for at, (_, y) in enumerate(ends)]
+    halves = {
+        "left": [y for share, y in places if share <= 0.5],
+        "right": [y for share, y in places if share >= 0.5],
+    }
+    space = {f"{side} top": 1 - max(ys, default=0) for side, ys in halves.items()}
+    space |= {f"{side} bottom": min(ys, default=0) for side, ys in halves.items()}
+    return max(space, key=lambda corner: space[corner])
 
 
 def _title(score: Score, best: float, worst: float) -> str:
-    """Name of the score, and what the top and the bottom of the picture mean."""
-    up, down = ("↑", "↓") if score.better == "<=" else ("↓", "↑")
-    return f"{score.short}: {readable(worst, 2)} {up} best {best:g} {down}"
+    """Name of the score, and the ends of the axis."""
+    return f"{score.short}: {best:g} (best) to {readable(worst, 2)}"
 
 
 def _height(value: float, *, score: Score, best: float, worst: float) -> float:

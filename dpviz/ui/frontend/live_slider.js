@@ -158,7 +158,7 @@ class LiveSlider {
     ].join("");
     this.path = (lines[0]?.[1] ?? []).map(([value, y]) => [x(value), y]);
     this.title.textContent = curve?.title ?? "";
-    this.title.style.textAlign = curve?.side ?? "";
+    this.title.className = `title ${curve?.side ?? ""}`;
     this.plot.setAttribute("aria-label", curve?.words ?? "");
     this.table.innerHTML = curve?.table ?? "";
     if (this.value !== null) this.decorate();
