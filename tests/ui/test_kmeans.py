@@ -909,6 +909,17 @@ def test_a_class_column_of_own_data_is_scored_against(app, page):
     assert "classes" not in test.query_params
 
 
+def test_a_k_that_is_taken_from_the_classes_is_said(app):
+    test = upload(app(), "own.csv", GROUPS.encode())
+    sentence = "K 3 is the number of classes of your data."
+    assert sentence not in [one.value for one in test.caption]
+    checked(class_box(test).select("kind").run())
+    assert test.query_params["k"] == "3"
+    assert sentence in [one.value for one in test.caption]
+    checked(class_box(test).select("none").run())
+    assert sentence not in [one.value for one in test.caption]
+
+
 def test_the_class_column_of_a_link_is_taken_and_no_release_offers_it(app):
     test = upload(app(k=3, data="own", classes="kind"), "own.csv", GROUPS.encode())
     assert test.query_params["classes"] == "kind"

@@ -23,7 +23,7 @@ from dpviz.families import FAMILIES
 from dpviz.grid.domain import Domain
 from dpviz.ui.data.own_file import shared
 from dpviz.ui.data.own_states import AnyTable, ColumnChoice, Loaded, Memory, OwnData, memory_of
-from dpviz.ui.data.state import READABLE, DataState, take_classes
+from dpviz.ui.data.state import READABLE, DataState, from_classes, take_classes
 from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.session.state import following, working
 from dpviz.ui.session.uploads import check_size
@@ -99,6 +99,8 @@ def choose_columns(
         )
     if not named:
         take_classes(state, loaded.number, own.current.classes)
+        if sentence := from_classes(state):
+            show_caption(sentence)
     if not (named and wide):
         names = list(dict.fromkeys([*shown, *(used or ())]))
         _set_columns(state, names, asked=bool(memory.choice.asked))

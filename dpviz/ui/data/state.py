@@ -278,6 +278,14 @@ def take_classes(state: UrlState, file: int, classes: Classes | None) -> None:
         state.set(link, number)
 
 
+def from_classes(state: DataState) -> str:
+    """Sentence on a page whose K is the number of known classes; "" for any other K."""
+    link, (_, number) = _CLUSTERS.link, st.session_state.get(_CLASSES, (None, 0))
+    if not number or link not in state or state.get(link) != number or not state.get("classes"):
+        return ""
+    return f"{_CLUSTERS.text(number)} is the number of classes of your data."
+
+
 def classes_words(state: DataState, used: Collection[str]) -> str:
     """Sentence for a release with a K from the classes of the data; "" for any other K.
 
