@@ -39,7 +39,20 @@ ICON = str(FRONTEND / "icon.svg")
 LOGO = str(FRONTEND / "logo.svg")
 
 #: Button of the stage: two large maps, epsilon and the sentence. The browser alone shows it.
-_STAGE = '<button type="button" class="dpv-stage" title="Large maps: key F">Present</button>'
+_STAGE = (
+    '<button type="button" class="dpv-stage" title="Large maps, key F. Page Down and Page Up '
+    'move ε, Escape ends">Present</button>'
+)
+
+#: Keys and what they do, for the menu of the navigation.
+KEYS = {
+    ", .": "less ε, more ε",
+    "n": "redraw the noise",
+    "f": "large maps (Present)",
+    "PageUp PageDown": "move ε while Present is on; step of a lesson",
+    "k j": "step of a lesson, back and next",
+    "Escape": "end Present, close a note",
+}
 
 #: Spacing, and the style of the readouts.
 STYLE = style("page")
@@ -168,7 +181,16 @@ def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
         with st.container(key="reference"), st.popover("Reference"):
             for name, title in doors[menu].items():
                 st.page_link(f"pages/{name}.py", label=plain_text(title))
+            st.html(_keys())
     return page, titles[here]
+
+
+def _keys() -> str:
+    rows = "".join(
+        f"<dt>{' '.join(f'<kbd>{key}</kbd>' for key in keys.split())}</dt><dd>{what}</dd>"
+        for keys, what in KEYS.items()
+    )
+    return f'<section class="dpv-key-list"><b>Keys</b><dl>{rows}</dl></section>'
 
 
 def show_title(title: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.ui import FRONTEND
+from dpviz.ui.page import KEYS
 from tests.support import APP, ROOT
 
 PAGE = '''
@@ -127,3 +130,20 @@ def test_wrong_input_of_a_part_leaves_the_other_parts(opened) -> None:
     test = opened(kind="wrong part")
     assert shown(test) == {"text": ["one", "two"], "error": [r"This part is \*wrong\*."]}
     assert link(test) == {"kind": "wrong part"}
+
+
+def test_all_keys_are_in_the_menu_and_in_the_docs():
+    test = AppTest.from_file(APP, default_timeout=120).run()
+    (shown,) = (one.proto.body for one in test.get("html") if "<section" in one.proto.body)
+    docs = (ROOT / "dpviz/docs/pages/screen.md").read_text(encoding="utf-8")
+    for keys, what in KEYS.items():
+        marks = " ".join(f"<kbd>{key}</kbd>" for key in keys.split())
+        assert f"<dt>{marks}</dt><dd>{what}</dd>" in shown
+        assert f"* {marks}: {what}\n" in docs
+    # The scripts know no other keys of this kind.
+    scripts = [FRONTEND / name for name in ("frame.js", "lesson_keys.js")]
+    code = "".join(one.read_text(encoding="utf-8") for one in scripts)
+    known = re.findall(r'event\.key(?:\.toLowerCase\(\))? === "([^"]+)"', code)
+    (always,) = re.findall(r"const ALWAYS = \{(.*?)\}", code)
+    known += re.findall(r"(\w+):", always)
+    assert {*known} == {key for keys in KEYS for key in keys.split()}
