@@ -236,3 +236,16 @@ def test_a_figure_of_a_paper_is_looked_at_and_left(comparer):
     button(watched, "Back to your own choices").click()
     page.wait_for_url(own)
     page.get_by_text("This figure has its own data").wait_for(state="detached")
+
+
+def test_no_name_in_the_side_bar_or_in_a_list_is_cut(comparer):
+    page = comparer("data=gaussians,incomes&draws=1&points=1&variant=published").page
+    cut = """selector => [...document.querySelectorAll(selector)].filter((one) =>
+      one.clientWidth && one.scrollWidth > one.clientWidth + 1).map((one) => one.title || one.value
+      || one.textContent)"""
+    side = "[data-testid=stSidebar] :is([data-tag] span, [data-testid=stSelectbox] input)"
+    assert page.locator("[data-tag]").count() > 2
+    assert page.evaluate(cut, side) == []
+    page.get_by_role("combobox", name="Figure of a paper").first.click()
+    page.wait_for_selector("[role=option]")
+    assert page.evaluate(cut, "[role=option], [role=option] *") == []

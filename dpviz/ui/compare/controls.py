@@ -385,7 +385,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
         format_func=lambda name: CARDS[name].title,
         help="\n\n".join(f"{family.title}: {_titles(family)}." for family in FAMILIES.values()),
     )
-    left, right = st.columns(2, vertical_alignment="bottom")
+    left, right = st.columns([4, 3], vertical_alignment="bottom")
     left.selectbox(
         "Variant",
         **state.choice("variant", VARIANTS),
@@ -511,8 +511,10 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
     show_notes(state, dataset, said=dataset.counts is None)
     offer_box(state, dataset, None if domain.declared else own.far)
     suited = [one for one, _ in suiting(sample(FIRST))]
-    places, below = st.columns(len(suited), vertical_alignment="bottom"), st.container()
-    for column, one in zip(places, suited, strict=True):
+    # In a narrower column the labels would break inside a word.
+    places = [one for _ in suited[::2] for one in st.columns(2, vertical_alignment="bottom")]
+    below = st.container()
+    for column, one in zip(places, suited, strict=False):
         boxes(
             state,
             one,
