@@ -127,6 +127,26 @@ def test_lit_pieces_follow_the_slider(explorer: Callable) -> None:
     lit(page, 0)
 
 
+@pytest.mark.parametrize("changed", ["method", "grid"])
+def test_a_lit_word_ends_with_what_it_counts(explorer: Callable, changed: str) -> None:
+    watched = explorer("?epsilon=0.01")
+    page = watched.page
+    page.locator('[data-of="invented"]').click()
+    page.wait_for_function("() => document.documentElement.dataset.dpvLit === 'invented'")
+    title = page.locator(".gtitle").text_content()
+    if changed == "grid":
+        page.mouse.move(5, 5)  # the pointer, too, lights up a word
+        page.get_by_role("slider", name="Grid g").focus()
+        page.keyboard.press("ArrowLeft")
+    else:
+        page.get_by_role("combobox", name="Method").first.click()
+        page.get_by_role("option", name="PrivTHR").first.click()
+    page.wait_for_function(f"() => document.querySelector('.gtitle').textContent !== `{title}`")
+    page.wait_for_function("() => document.documentElement.dataset.dpvLit === ''")
+    lit(page, 0)
+    page.wait_for_function("() => !document.querySelector('.dpv-word[aria-pressed=true]')")
+
+
 def test_a_cluster_under_the_pointer_is_outlined_on_both_maps(explorer: Callable) -> None:
     page = explorer("?epsilon=0.05").page
     x, y = middle_of(page, "5", panel=1)

@@ -386,6 +386,8 @@ class Explorer(ABC):
         settled = self.play(places) and self.settings.settled
         # In a view without pieces, the words of the headline have nothing to show.
         panels = self.panels()
+        if panels.pieces:
+            panels = replace(panels, pieces={**panels.pieces, "run": str(self._same)})
         headline = self.headline if panels.pieces else replace(self.headline, words=())
         board = partial(show_board, headline, self.promise, self.hint)
         readouts = self._honest(self.readouts())

@@ -432,6 +432,7 @@ class LiveFigure {
     for (const svg of this.plot.querySelectorAll(".main-svg")) {
       svg.setAttribute("aria-hidden", "true");
     }
+    if (this.pieces?.run !== head.figure.pieces?.run) document.documentElement.dataset.dpvLit = "";
     this.pieces = head.figure.pieces;
     if (!this.ready) this.plot.on("plotly_afterplot", () => this.drawnAgain());
     this.drawnAgain();
