@@ -43,7 +43,7 @@ from dpviz.ui.compare import runs as compare_runs
 from dpviz.ui.compare import view
 from dpviz.ui.compare.controls import parse_epsilons, spread
 from dpviz.ui.compare.latex import latex_figure_of, latex_table_of
-from dpviz.ui.compare.links import command_lines, explorer_link
+from dpviz.ui.compare.links import command_lines, explorer_link, python_lines
 from dpviz.ui.compare.runs import Found, SweepRequest, fitting, offered
 from dpviz.ui.messages import plain_text
 from dpviz.wavecluster.parameters import Config
@@ -288,7 +288,7 @@ def test_alpha_runs_along_the_axis_with_a_panel_for_each_budget(app, swept):
     checked(control(test.text_input, "compare:values").set_value("0.2, 0.5, 0.9").run())
     finish(test)
     assert [one.values for one in swept] == [(0.5,)]
-    assert "--axis alpha --values 0.2,0.5,0.9" in test.code[0].value
+    assert "--axis alpha --values 0.2,0.5,0.9" in test.code[-1].value
 
 
 def test_an_axis_that_not_all_methods_have_is_corrected(app):
@@ -804,7 +804,7 @@ def test_a_path_brings_the_paper_s_own_data(app, swept, tmp_path):
     assert "✓ DS2: mine.csv, 31,200 records." in said(test)
     assert [plan.subjects[0].name for plan in swept] == ["DS2"]
     assert swept[0].subjects[0].settings == {"grid": 40, "density": 0.10, "clusters": 3}
-    (command,) = (one.value for one in test.code)
+    (command,) = (one.value for one in test.code if one.language == "shell")
     assert command.startswith("python -m dpviz sweep mine.csv ")
     assert "--grid 40" in command
     assert "--columns" in command
@@ -1031,7 +1031,12 @@ def test_the_command_lines_make_the_same_rows(tmp_path, monkeypatch, methods, op
     monkeypatch.chdir(tmp_path)
     plan = plan_of("incomes", methods, options=options)
     plan = Plan(**{**vars(plan), "seeds": (0, 1)})
-    lines = command_lines(SweepRequest(plans={"incomes": plan}))
+    request = SweepRequest(plans={"incomes": plan})
+    python: dict[str, pd.DataFrame] = {}
+    exec(python_lines(request), python)
+    pd.testing.assert_frame_equal(python["table"], run_sweep(plan))
+    lines = command_lines(request)
+    assert all("--seed 0 " in line for line in lines)
     assert len(lines) == n_lines
     rows = set()
     for line in lines:
@@ -1081,7 +1086,7 @@ def test_own_data_comes_from_the_explorer(tmp_path, monkeypatch, g, cells):
     # The command line of the page gives the same rows for the same file.
     (tmp_path / "visits.csv").write_bytes(own_csv())
     monkeypatch.chdir(tmp_path)
-    (code,) = (one.value for one in test.code)
+    (code,) = (one.value for one in test.code if one.language == "shell")
     words = shlex.split(code.splitlines()[0])
     assert main(words[3:]) == 0
     written = pd.read_csv(words[words.index("--out") + 1])
@@ -1181,7 +1186,7 @@ def test_own_data_is_loaded_on_the_page_itself(app):
     assert set(rows["neighbours"]) == {"replace_one"}
     assert set(rows.loc["visits.csv", "cap"]) == {1, 2}
     assert set(rows.loc["incomes", "cap"]) == {1}
-    first, second = test.code[0].value.splitlines()
+    first, second = test.code[-1].value.splitlines()
     assert "--unit who --cap 2" in first
     assert "--cap" not in second
     assert "--neighbours replace_one" in first
@@ -1201,7 +1206,7 @@ def test_scores_against_classes_need_classes_in_all_data(app):
     )
     (shown,) = (one.value for one in test.dataframe if "without noise" in str(one.proto))
     assert shown["true"].unique() == pytest.approx(trial.true()["class_f"])
-    assert "class_f" in test.code[0].value
+    assert "class_f" in test.code[-1].value
     finish(choose(test, data=["incomes", "noise"]))
     assert not any("(classes)" in one for one in control(test.selectbox, "compare:score").options)
     assert control(test.selectbox, "compare:score").value == "dsg_c"
@@ -1216,7 +1221,7 @@ def test_a_class_column_of_own_data_goes_into_links_and_commands(app):
     finish(checked(control(test.selectbox, "own:classes").select("who").run()))
     assert not test.error
     assert "Classes found: F (classes)" in control(test.selectbox, "compare:score").options
-    assert "--classes who" in test.code[0].value
+    assert "--classes who" in test.code[-1].value
     (link,) = (
         one.proto for one in test.get("page_link") if one.proto.label == "Open in its explorer"
     )
@@ -1229,10 +1234,10 @@ def test_a_wavecluster_technique_takes_two_columns_of_own_data(app):
     finish(checked(test.run()))
     (every,) = (one for one in test.button_group if (one.key or "").startswith("own:every"))
     finish(checked(every.set_value("all").run()))
-    assert "--columns east,north,height" in test.code[0].value
+    assert "--columns east,north,height" in test.code[-1].value
     finish(choose(test, methods=["eugkm", "privqt"]))
     assert not test.error
-    assert "--columns east,north " in test.code[0].value
+    assert "--columns east,north " in test.code[-1].value
     # The link has these two columns, although the explorer had three columns.
     for name, value in {"method": "eugkm", "epsilon": 2.0, "seed": 1}.items():
         checked(control(test.selectbox, f"compare:open {name}").set_value(value).run())

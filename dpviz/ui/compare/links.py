@@ -61,6 +61,33 @@ def command_lines(request: SweepRequest) -> list[str]:
     return lines
 
 
+def python_lines(request: SweepRequest) -> str:
+    """Python code that makes all rows of the sample sets; "" if there are none."""
+    names = [name for name, one in request.subjects.items() if is_sample(one)]
+    if not names:
+        return ""
+    plan = request.plans[names[0]]
+    given: dict[str, Any] = {
+        "methods": plan.methods,
+        "epsilons": plan.epsilons,
+        "seeds": plan.seeds,
+        "variant": plan.variant,
+        "neighbours": plan.neighbours,
+        "options": dict(plan.options),
+        "scores": plan.scores,
+        "axis": plan.axis,
+        "values": plan.values,
+    }
+    subjects = "".join(f"subject_of_sample({name!r}), " for name in names)
+    arguments = "".join(f"    {name}={value!r},\n" for name, value in given.items())
+    return (
+        "from dpviz.experiments.sweep import Plan, run_sweep, subject_of_sample\n"
+        "from dpviz.privacy.ledger import Neighbours\n\n"
+        f"plan = Plan(\n    subjects=({subjects.rstrip()}),\n{arguments})\n"
+        "table = run_sweep(plan)\nprint(table)"
+    )
+
+
 def _own_options(plan: Plan, method: str) -> dict[str, Any]:
     defaults = {one.name: one.default for one in CARDS[method].parameters}
     options = ((option.rpartition("."), value) for option, value in plan.options.items())
@@ -79,7 +106,7 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
         ],
     }
     options: dict[str, Any] = {key: ",".join(dict.fromkeys(one)) for key, one in lists.items()}
-    options |= {"repeats": len(plan.seeds), "variant": plan.variant}
+    options |= {"repeats": len(plan.seeds), "seed": plan.seeds[0], "variant": plan.variant}
     options["neighbours"] = plan.neighbours.relation
     if plan.values:
         options["axis"] = plan.axis

@@ -33,7 +33,7 @@ from dpviz.metrics.bands import ENOUGH, band_words, end_names
 from dpviz.ui.compare.controls import VIEWS, CompareState, sidebar
 from dpviz.ui.compare.illustrations import show_illustration
 from dpviz.ui.compare.latex import latex_figure_of, latex_table_of
-from dpviz.ui.compare.links import command_lines, explorer_link
+from dpviz.ui.compare.links import command_lines, explorer_link, python_lines
 from dpviz.ui.compare.paper_sets import given_subjects, stand_in_words, take_along
 from dpviz.ui.compare.runs import (
     JOB,
@@ -482,6 +482,8 @@ def _behind(
     _show_latex(request, charts, title, state.get("line"))
     if ranks is not None and len(ranks):
         _show_ranks(ranks, axis, titles)
+    if lines := python_lines(request):
+        st.code(lines, language="python", wrap_lines=True)
     st.code("\n".join(command_lines(request)), language="shell", wrap_lines=True)
 
 
