@@ -154,7 +154,7 @@ def test_only_noisy_counts_are_called_noise(method):
     heading = shown.layout["annotations"][1]["text"]
     (card,) = (card for card in cards(one, one.run) if card.name == "noise")
     denoised = method in ("baseline", "twostage")
-    assert ("private minus true, after denoising" in heading) == denoised
+    assert ("private minus true, denoised" in heading) == denoised
     assert ("added to the counts" in heading) == (not denoised)
     assert (", denoised" in card.fact) == ("own denoising" in card.said) == denoised
     hovers = [trace["hovertemplate"] for trace in shown.data if "hovertemplate" in trace]

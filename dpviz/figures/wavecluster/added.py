@@ -33,7 +33,7 @@ def draw(picture: WaveClusterPicture) -> StagePair:
         )
     )
     half = readable(float(np.median(np.abs(added))), 3)
-    what = "private minus true, after denoising" if picture.denoised else "added to the counts"
+    what = "private minus true, denoised" if picture.denoised else "added to the counts"
     note = f"{what}: half of the cells within ±{half}"
     return StagePair(
         title="After denoising" if picture.denoised else "Noise",
