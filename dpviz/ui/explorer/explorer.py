@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from hashlib import blake2b
 from typing import Any, ClassVar
 
 import pandas as pd
@@ -387,7 +388,8 @@ class Explorer(ABC):
         # In a view without pieces, the words of the headline have nothing to show.
         panels = self.panels()
         if panels.pieces:
-            panels = replace(panels, pieces={**panels.pieces, "run": str(self._same)})
+            run = blake2b(repr(self._same).encode(), digest_size=8).hexdigest()
+            panels = replace(panels, pieces={**panels.pieces, "run": run})
         headline = self.headline if panels.pieces else replace(self.headline, words=())
         board = partial(show_board, headline, self.promise, self.hint)
         readouts = self._honest(self.readouts())

@@ -15,7 +15,7 @@ from dpviz.teaching.game.rooms import Room, Rooms
 from dpviz.teaching.game.rules import CASES, Case
 from dpviz.ui.game.play import reasons, scores
 from dpviz.ui.messages import plain_text, show_caption, show_error
-from dpviz.ui.session.address import class_link, client, is_local
+from dpviz.ui.session.address import class_link, client
 from dpviz.ui.session.presence import absence
 from dpviz.ui.session.state import UrlState
 from dpviz.ui.widgets.class_panel import class_panel
@@ -119,10 +119,8 @@ def teacher(
 
 def _invitation(room: Room) -> None:
     st.html(f'<h2 class="dpv-room">Room <b>{html.escape(room.code)}</b></h2>')
-    link = class_link({"room": room.code})
-    if not is_local(link):
-        st.html(qr_code(link))
     class_panel("game:class")
+    st.html(qr_code(class_link({"room": room.code})))
 
 
 def _follow_choice(state: UrlState, room: Room, controls: Callable[[UrlState], None]) -> None:

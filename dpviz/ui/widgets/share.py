@@ -43,13 +43,12 @@ def _draw(state: UrlState, frame: bool) -> None:
     _mount(key=f"{state.page}:copy link", data=origin_of(link))
     if "data" in state:
         show_caption("A link never contains your own data: people who open it load the file first.")
-    # A QR code of an address on this computer would lead a phone to the phone.
-    if not is_local(link):
-        st.html(qr_code(link))
+    # Above the code, because a code of an address on this computer leads a phone nowhere.
     if for_class:
         class_panel(f"{state.page}:class")
     elif is_local(base_address()):
         show_caption("This address works only on this computer.")
+    st.html(qr_code(link))
     if frame:
         what = "only picture, sentence and ε" if state.page in FAMILIES else "only the page"
         show_caption(f"For a slide or a course page: {what}.")
