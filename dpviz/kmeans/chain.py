@@ -1,9 +1,8 @@
 """Find the data set that best explains the noisy statistics of all private Lloyd iterations.
 
-A Metropolis-Hastings chain over data sets. The chain reads no data, so it spends no budget. Lee,
-Kifer, "Postprocessing for Iterative Differentially Private Algorithms", section 3.
-
-Letters: T iterations, K clusters, d coordinates, M points of the simulated data set.
+A Metropolis-Hastings chain that reads no data (Lee, Kifer, "Postprocessing for Iterative
+Differentially Private Algorithms", section 3). Letters: T iterations, K clusters, d coordinates, M
+points.
 """
 
 from __future__ import annotations
@@ -32,16 +31,10 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Statistics:
-    """Statistics that the iterations of private Lloyd released, in scaled units.
+    """Scaled statistics that private Lloyd released.
 
-    Parameters
-    ----------
-    assigned, updated
-        Shape (T, K, d). c(t-1): the centres to which iteration t assigned the records. c(t): the
-        centres after the update of iteration t; proposals are sampled around c(t).
-    counts, sums
-        n', shape (T, K): numbers of records. s', shape (T, K, d): sums of coordinates. A chain
-        needs consistent counts and sums.
+    Centres (T, K, d) to which an iteration assigned records, and centres after its update; counts
+    n' (T, K) and sums s' (T, K, d), which a chain needs consistent.
     """
 
     assigned: Floats
@@ -52,18 +45,7 @@ class Statistics:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Draws:
-    """Random numbers of a chain, sampled in advance; uniform arrays (steps,) are in [0, 1).
-
-    Parameters
-    ----------
-    index, iteration, component
-        Uniform. These numbers choose the point to replace, and the component from which the new
-        point is sampled.
-    normals
-        Shape (steps, d), standard normal: offsets of the new points from their centres.
-    accept
-        Uniform. A step is accepted if the step's number is below the acceptance probability.
-    """
+    """Random numbers of a chain, sampled in advance: uniform (steps,) and normal (steps, d)."""
 
     index: Floats
     iteration: Floats
@@ -74,17 +56,7 @@ class Draws:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chain:
-    """The best data set of a chain, and the history of the chain.
-
-    Parameters
-    ----------
-    points, best
-        The data set, shape (M, d), in scaled units; its log likelihood.
-    log_likelihood
-        Up to 300 values, spread evenly over the steps, from the start to the last step.
-    accepted
-        Share of the steps that were accepted; 0 if there are no steps.
-    """
+    """The best data set (M, d) of a chain, up to 300 log likelihoods, and the accepted share."""
 
     points: Floats
     log_likelihood: Floats
@@ -111,19 +83,11 @@ def draws(generator: np.random.Generator, steps: int, d: int) -> Draws:
 def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
     """Make totals of counts (T, K) and sums (T, K, d) equal in all iterations, and counts >= 0.
 
-    The result has the least L1 distance to the noisy values. The change is spread equally over the
-    clusters. Changes of counts are as equal as possible without negative counts.
-
-    Notes
-    -----
-    Lee, Kifer, section 3.2, state constraints and use the likeliest values that satisfy these
-    constraints (Lee, Wang, Kifer 2015). Under Laplace noise these values have the least L1
-    distance, which is a linear programme. This function computes one optimum of this programme in
-    closed form. Every solution must raise the negative counts to zero. After this step, each
-    iteration has a total of its counts. If no count moves in the opposite direction, the cost of a
-    change of the total is the size of this change. So the median of the totals has the least cost.
-    The Euclidean projection moves all counts in one direction: if the total is too low, no count
-    decreases; if it is too high, no count above zero increases.
+    The result has the least L1 distance to the noisy values, which is likeliest under Laplace noise
+    (Lee, Kifer, section 3.2; Lee, Wang, Kifer 2015). This is one optimum of the linear programme in
+    closed form: negative counts become zero, then totals move to their median, which costs least.
+    The change is spread over the clusters by a Euclidean projection, which moves all counts in one
+    direction.
     """
     raised = np.maximum(counts, 0.0).sum(axis=1)
     totals = sums.sum(axis=1)
@@ -144,11 +108,7 @@ def _project(counts: Floats, total: float) -> Floats:
 
 
 def start(statistics: Statistics, size: int) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the first data set, with n'_k(T) points on centre c_k(T), and its points' clusters.
-
-    Rounds the shares of the last counts by largest remainder (of equal remainders, the remainder
-    with the lower number is first). The shares are equal if all counts are zero.
-    """
+    """Return the first data set, with n'_k(T) points on centre c_k(T), and its points' clusters."""
     shares = size * _weights(statistics.counts)[-1]
     points_of = np.floor(shares).astype(np.intp)
     left = size - int(points_of.sum())
@@ -178,31 +138,15 @@ def run_chain(
 ) -> Chain:
     """Search for the data set of ``size`` points that makes the statistics most likely.
 
-    The log likelihood of a data set is minus the sum, over the iterations, of rate times L1
-    distance. The distance is between (n', s') and the data set's own counts and sums. Each point is
-    counted at the nearest centre of ``assigned`` (of equally near centres, at the centre with the
-    lower number). A step replaces one point by a random point around a centre of ``updated`` of a
-    random iteration. The probability of a centre is proportional to its count. The step is accepted
-    with the Metropolis-Hastings probability. A step costs O(T K d) for any ``size``.
+    The log likelihood is minus the sum of rate (T,) times L1 distance between (n', s') and the data
+    set's counts and sums at the nearest centres of ``assigned``. A step replaces one point by a
+    random point around a centre of ``updated``, chosen by its count, with variance ``delta``, and
+    is accepted by Metropolis-Hastings. A step costs O(T K d).
 
-    Parameters
-    ----------
-    statistics
-        Statistics of all iterations, consistent (see :func:`consistent`). This function scales the
-        statistics to ``size`` points.
-    rates
-        Shape (T,), cost per unit of L1 distance. The rate of the noise itself is the inverse of
-        its scale, in units of the scaled statistics.
-    delta
-        Variance of the proposals around their centre, in squared scaled units.
-
-    Notes
-    -----
-    Lee, Kifer, section 3, with the minus sign that is missing in the last line of the likelihood in
-    3.1. The correction for the proposals is the paper's correction. The correction uses the weight
-    and the density of the component from which the point was sampled, not the mixture's weight and
-    density. If a point stays in its cluster, the change of this cluster is added once; the paper's
-    sum over i and j adds it twice.
+    Lee, Kifer, section 3, with the minus sign that is missing in 3.1. The correction for the
+    proposals is the paper's: weight and density of the sampled component, not of the mixture. If a
+    point stays in its cluster, the change of this cluster is added once; the paper's sum adds it
+    twice.
     """
     statistics = _scaled(statistics, size)
     points, clusters = start(statistics, size)
@@ -278,12 +222,7 @@ def _walk(
     index: Labels,
     accept: Floats,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Log likelihood after every step, shape (steps + 1,), and the accepted steps.
-
-    Points are rows (1, x). ``gaps`` starts as the statistics (n', s'), shape (T, K, 1 + d). During
-    the chain, ``gaps`` contains these statistics minus the data set's own counts and sums. Changes
-    its arguments in place.
-    """
+    """Log likelihood after every step (steps + 1,), and accepted steps; changes its arguments."""
     labels = np.empty((len(points), len(rates)), np.int64)
     for i in range(len(points)):
         _assign(assigned, points[i], labels[i])

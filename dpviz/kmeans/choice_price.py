@@ -1,7 +1,4 @@
-"""Compare a private choice of K with the K that is best on the true records.
-
-Reads the true records, so it is for the owner's screen and for benchmarks, never for a release.
-"""
+"""Compare a private choice of K with the K that is best on the true records: for the owner only."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Choose the number of clusters K under privacy, from noisy counts.
-
-This module reads only the output of a mechanism, never the records. So the choice of K costs no
-extra budget if a method releases the counts anyway.
-"""
+"""Choose the number of clusters K from noisy counts: reads no records, so it costs no budget."""
 
 from __future__ import annotations
 
@@ -39,11 +35,9 @@ _STEPS = 10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyPoints:
-    """Noisy counts of records at known places; a search for clusters uses ``weights``.
+    """Noisy counts (m,) of records at scaled places (m, d), with the variances of their noise.
 
-    Places are scaled, shape (m, d). The other arrays have shape (m,): weights are estimated numbers
-    of records, at least 0; ``counts`` are the noisy counts from which weights were computed, and
-    can be negative; ``variances`` are the variances of the noise on the counts.
+    ``weights`` are estimated numbers of records, at least 0; a search for clusters uses them.
     """
 
     places: Floats
@@ -74,20 +68,10 @@ class NoisyPoints:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClusterChoice:
-    """Numbers of clusters that were tried, and the number that was chosen.
+    """The chosen K, and for every K tried: centres (K, d), silhouettes, surest (m,).
 
-    Parameters
-    ----------
-    clusters, tried, centers
-        The chosen K; all K that were tried, ascending, shape (m,); the scaled centres for each K,
-        shapes (K, d).
-    silhouettes, least
-        Mean simplified silhouette of all noisy points, and of the worst cluster, for each K, shape
-        (m,).
-    surest
-        Count of the smallest cluster, in standard deviations of its noise, for each K, shape (m,).
-    stands
-        Whether the clusters are clearly larger than the noise; if not, K is ``LEAST``.
+    Silhouettes are means over all noisy points (``least``: over the worst cluster). ``surest`` is
+    the smallest count in standard deviations of its noise. ``stands``: clusters exceed the noise.
     """
 
     clusters: int
@@ -121,18 +105,12 @@ NOTHING = ClusterChoice(
 def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> ClusterChoice:
     """Choose the number of clusters that are best separated, among the numbers that noise allows.
 
-    Places are in [-1, 1]^d; the seed is for the start of k-means. K = 2 if noise hides whether
-    there are two clusters.
-
-    Notes
-    -----
-    Our method. k-means with many centres divides the points into groups. A group is ignored if its
-    noisy count does not exceed 0 by ``SOME`` standard deviations. The other groups are joined one
-    pair after another; the next pair is the pair that adds least to the sum of squares (Ward 1963).
-    Lloyd's iteration follows each join, so there are centres for every K. A K is allowed if the
-    noisy count around each centre exceeds 0 by ``SURE`` standard deviations. These counts include
-    the ignored groups. Of the allowed K, the chosen K has the largest sum of two simplified
-    silhouettes: the mean over all records and the mean of the worst cluster.
+    Our method. k-means with many centres makes groups of the places in [-1, 1]^d. Groups within
+    ``SOME`` standard deviations of 0 are ignored; the others are joined pair by pair (Ward 1963),
+    with Lloyd's iteration after each join. A K is allowed if the noisy count around each centre,
+    including ignored groups, exceeds 0 by ``SURE`` standard deviations. The chosen K has the
+    largest sum of two simplified silhouettes: the mean over all records and over the worst cluster.
+    K = 2 if noise hides whether there are two clusters.
     """
     points = points.coarse(_POINTS)
     heavy = points.weights > 0

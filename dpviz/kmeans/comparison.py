@@ -23,10 +23,7 @@ LISTED, LISTED_COLUMNS = 10, 4
 
 
 class KMeansComparison(Comparison):
-    """True and private runs of one method.
-
-    A private centre or cluster gets the number of its matched true cluster.
-    """
+    """True and private runs of one method; private clusters have the true clusters' numbers."""
 
     trial: KMeansTrial
 

@@ -1,11 +1,10 @@
 """Estimate likely counts of a grid: never negative, and smooth where noise is large.
 
-The whole grid is halved first, and then every half is halved in the same way. The cut is at a
-random place of one of the longest axes. The block's count is split in proportion to the expected
-share of the first half, given the noisy sums of both halves. In the prior, a share is often 0 or 1
-or near a half, but all other shares are possible. So a block that contains only noise becomes
-empty. A projection onto the simplex would empty only single cells. The mean over several random
-ways to halve the grid hides the edges of the blocks.
+The grid is halved, then every half, at a random place of one of the longest axes. A block's count
+is split by the expected share of its first half, given the noisy sums of both. In the prior, a
+share is often 0 or 1 or near a half, so a block that contains only noise becomes empty; a
+projection onto the simplex would empty only single cells. The mean over several random ways hides
+the edges.
 """
 
 from __future__ import annotations
@@ -48,11 +47,7 @@ def passes(cells: int) -> int:
 def denoised(
     noisy: Floats, variances: Floats, ndim: int, total: float, generator: np.random.Generator
 ) -> Floats:
-    """Return counts (m,) of a grid of equal sides in row-major order, with about the given total.
-
-    Takes noisy counts and the variances of their noise, shape (m,). The sum of the result is the
-    total or slightly less.
-    """
+    """Return counts (m,) of a grid of equal sides in row-major order, with about the total."""
     found = np.zeros(len(noisy))
     side = round(len(noisy) ** (1 / ndim))
     loops().denoise(
@@ -72,9 +67,8 @@ def denoised_parts(
 ) -> Floats:
     """Return counts of all subcells; the subcells of a cell add up to about the cell's total.
 
-    Noisy counts are listed cell by cell; the subcells of a cell are in row-major order. For each
-    cell, ``parts`` is the number of subcells per axis (1: no subcells), ``firsts`` is the index of
-    its first subcell, and ``totals`` is its count.
+    Per cell: ``parts`` subcells per axis (1: none), index ``firsts`` of its first subcell, its
+    total.
     """
     found = np.zeros(len(noisy))
     if len(noisy):

@@ -158,12 +158,7 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
 
 
 def _check_noise(records: Records, config: KMeansConfig) -> None:
-    """Refuse iterations with too much noise; uses public numbers only.
-
-    A method that stops early may or may not reach these iterations. A refusal during the run would
-    reveal something about the data without a budget, and would waste the budget that is already
-    spent.
-    """
+    """Refuse iterations with too much noise before a run: later, it would reveal data."""
     if config.iterations is None:
         return
     least = min(budgets(config.schedule or "uniform", 1.0, config.iterations + 1))

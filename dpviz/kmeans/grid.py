@@ -43,20 +43,11 @@ MAX_CELLS = 2**20
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyGrid:
-    """Noisy counts of a uniform grid over the domain, and weights that are not negative.
+    """Noisy counts (m,) of a uniform grid over the domain, and weights that are not negative.
 
-    Parameters
-    ----------
-    shape, scale
-        Cells per axis; scale of the Laplace noise on each count.
-    weights
-        Estimated records per cell in row-major order, at least 0, shape (m,). In the sound variant:
-        the projection of the noisy counts. In the published variant: the noisy counts, with
-        negative counts set to 0, as the view plots them.
-    counts
-        The noisy counts as released, shape (m,); empty if the grid is from several releases.
-    most_places
-        Maximum number of places in which clusters are searched, see :meth:`places`.
+    ``scale`` is of the Laplace noise; ``counts`` are empty after several releases. Weights are
+    estimated records: the projection of the counts (published: negative counts become 0, as the
+    view plots them).
     """
 
     shape: tuple[int, ...]
@@ -95,8 +86,7 @@ class NoisyGrid:
     def places(self) -> tuple[Floats, Floats]:
         """Return at most ``most_places`` places (m, d) for a search for clusters, and weights (m,).
 
-        Places are the cells' centres. If there are more cells than ``most_places``, neighbouring
-        cells are joined into blocks, and places are the blocks' centres of mass.
+        Places are centres of cells, or centres of mass of blocks of cells.
         """
         if len(self.weights) <= self.most_places:
             return self.centers, self.weights
@@ -125,10 +115,7 @@ def block_widths(shape: tuple[int, ...], most: int) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """The number of records that determines a grid's size, and the budget left for the cells.
-
-    The value is at least 1; the scale of its Laplace noise is 0 if the value is the true number.
-    """
+    """The number of records (at least 1) that determines a grid, its noise, and the budget left."""
 
     value: float
     scale: float
@@ -160,15 +147,9 @@ def noisy_grid(
 ) -> NoisyGrid:
     """Release a uniform grid of counts for ``epsilon``; a sound grid has at least K cells.
 
-    ``size`` is the number of records that determines the grid. If ``size`` is None, the number is
-    released here, see :func:`noisy_size`. The rule for the number of cells is ``"su"``, see
-    :func:`grid_sides` and :func:`printed_sides`, or ``"refined"``, see :func:`refined_sides`.
-    Raises InputError if there are too many columns for a grid.
-
-    Notes
-    -----
-    Su, Cao, Li, Bertino, Jin 2015, EUGkM. The sound variant projects the noisy counts onto the
-    simplex with their total. The published variant does not change the noisy counts.
+    If ``size`` is None, the number of records is released here. Raises InputError if there are too
+    many columns. Su, Cao, Li, Bertino, Jin 2015, EUGkM; the sound variant projects the noisy counts
+    onto the simplex with their total.
     """
     if size is None:
         size = noisy_size(records, accountant, step=step, epsilon=epsilon, variant=variant)
@@ -208,21 +189,17 @@ def cell_counts(records: Records, shape: tuple[int, ...]) -> NDArray[np.int64]:
 def grid_sides(
     size: float, epsilon: float, ndim: int, clusters: int, per_cell: float
 ) -> tuple[int, ...]:
-    """Cells per axis, equal on all axes: in total about (N epsilon / c)^(2d / (2 + d)) cells.
-
-    At least as many cells as clusters, and at least 2 cells per axis.
-    """
+    """Cells per axis, at least 2: in total K or about (N epsilon / c)^(2d / (2 + d)) cells."""
     least, most = _ends(ndim, clusters)
     side = round((size * epsilon / per_cell) ** (2 / (2 + ndim)))
     return (min(max(side, least), most),) * ndim
 
 
 def printed_sides(size: float, epsilon: float, ndim: int) -> tuple[int, ...]:
-    """Cells per axis in the program of Su et al.; in total slightly more than the paper's M cells.
+    """Cells per axis (at least 2) in the program of Su et al.; slightly more than the paper's M.
 
-    M = (N epsilon / 10)^(2d / (2 + d)). Each axis has M^(1/d) cells, rounded up on
-    the first axes until there are more than M cells, and rounded down on the other axes. Here an
-    axis has at least 2 cells.
+    M = (N epsilon / 10)^(2d / (2 + d)). Each axis has M^(1/d) cells, rounded up on the first axes
+    until there are more than M cells, then down.
     """
     most = _ends(ndim, 1)[1]
     cells = (size * epsilon / PER_CELL["published"]) ** (2 * ndim / (2 + ndim))
@@ -238,15 +215,11 @@ def printed_sides(size: float, epsilon: float, ndim: int) -> tuple[int, ...]:
 
 
 def refined_sides(size: float, epsilon: float, ndim: int, clusters: int) -> tuple[int, ...]:
-    """Cells per axis, equal on all axes, that minimize a bound on the error in the box.
+    """Cells per axis that minimize a bound on the error in the box (arXiv 2603.26963).
 
     With m cells per axis of [-1, 1]^d the bound is N / (3 m^2) + 2 sqrt(N / 3) / (m K^(1/d)) +
-    sqrt(2) m^(d/2) / (epsilon K^(2/d)). The last term is for noise; the first two terms are for
-    moving records to the centre of their cell. There are at least K cells in total and 2 per axis.
-
-    Notes
-    -----
-    arXiv 2603.26963, the refined rule for the grid of EUGkM.
+    sqrt(2) m^(d/2) / (epsilon K^(2/d)): two terms for moving records to cell centres, one for
+    noise.
     """
     least, most = _ends(ndim, clusters)
     m, width = np.arange(least, most + 1), clusters ** (-1 / ndim)
@@ -269,10 +242,8 @@ def _ends(ndim: int, clusters: int) -> tuple[int, int]:
 def onto_simplex(values: Floats, total: float) -> Floats:
     """Nearest point (least squares) with the given total (at least 0) and no negative entry.
 
-    Subtracts one amount from all values (m,) and sets negative results to 0. The amount is computed
-    from the sorted values (Held, Wolfe, Crowder 1974). A value that is below a lower bound of the
-    amount becomes 0, so it is not sorted (Michelot 1986). In a fine grid, only few counts must be
-    sorted.
+    Subtracts one amount from all values (m,), from the sorted values (Held, Wolfe, Crowder 1974).
+    Values below a lower bound of the amount are not sorted (Michelot 1986).
     """
     left = values
     for _ in range(_CUTS):

@@ -1,8 +1,7 @@
 """Find clusters in noisy counts of a grid, where the noise is too large for a tree with levels.
 
-With few columns the grid covers the whole box. With many columns the grid covers a random
-projection of the box to fewer dimensions. Then k-means centres of the grid divide the records into
-groups, and a residual step in all columns estimates each group's mean.
+With many columns the grid covers a random projection of the box to fewer dimensions. Its k-means
+centres divide the records into groups; a residual step in all columns estimates their means.
 """
 
 from __future__ import annotations

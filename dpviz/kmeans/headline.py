@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 
 def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
-    """Return a sentence on the true clusters that have no private centre of their own.
-
-    ``ratio`` is the score "nicv_ratio" of the run. Pieces are clusters and centres, from 1.
-    """
+    """Say which true clusters have no private centre of their own; ``ratio`` is "nicv_ratio"."""
     found = placed(truth, run)
     clusters = len(truth.centers)
     detail = f"{found.one_each:,} of {clusters:,} in place; {_error(ratio)}"
@@ -41,10 +38,7 @@ def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
 
 
 def placed(truth: KMeansTruth, run: KMeansRun) -> Placement:
-    """Positions of the private centres; the true run may have fewer centres.
-
-    Distances are on the scaled domain, see :func:`dpviz.metrics.centers.placement`.
-    """
+    """Positions of the private centres on the scaled domain; the true run may have fewer."""
     scale = truth.space.scale
     return placement(scale(truth.centers), scale(run.centers))
 

@@ -1,8 +1,4 @@
-"""Compiled loops of the data passes. Import this module on first use, because the import is slow.
-
-The loops release the interpreter lock, so several threads can run them. The loops' machine code is
-cached on disk.
-"""
+"""Compiled loops of the data passes, free of the interpreter lock and cached; a slow import."""
 
 from __future__ import annotations
 
@@ -47,11 +43,9 @@ def rooms(ndim):  # type: ignore[no-untyped-def]
 def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
     """Find the nearest centre of each of at most ``BLOCK`` points, centre by centre.
 
-    This order lets the processor treat several points at the same time. The result is exactly the
-    result of a plain loop over points. ``room`` is from :func:`rooms`.
-
-    Returns the nearest centres (if equally near, the lowest number) and the squared distances to
-    them. If ``two``, also returns squared distances to the second nearest centres.
+    So the processor treats several points at a time, with exactly the result of a plain loop.
+    Returns the nearest centres (of equals the lowest), squared distances to them and, if ``two``,
+    to the second nearest.
     """
     columns, squares, best, second, own = room
     last = points.shape[1] - 1
@@ -117,19 +111,10 @@ def error(points, centers):  # type: ignore[no-untyped-def]
 def add_excess(points, weights, places, members, unit, whole, table):  # type: ignore[no-untyped-def]
     """Add, for each set of centres, the excess of its error over the least error of any set.
 
-    Parameters
-    ----------
-    weights
-        Number of records at each point, int64; of length 0 if there is one record at each point.
-    places, members
-        Distinct centres (p, d), and the indices of the centres of each set (m, K).
-    unit, table
-        Squared distances are rounded down to multiples of this power of 2. The table has whole
-        numbers of units, int64, shape (m,).
-    whole
-        Memory for these multiples, one row per place. The memory's data type must have space for
-        the largest multiple; 32 bits are faster than 64 bits, because a processor compares twice as
-        many of these numbers at a time.
+    Weights are int64, empty for 1. Sets have ``members`` (m, K) among distinct ``places`` (p, d).
+    Squared distances are rounded down to multiples of ``unit``, a power of 2; the table (m,) has
+    whole units. ``whole`` is memory for the multiples, a row per place; 32 bits are faster than 64
+    if enough.
     """
     width = whole.shape[1]  # size of a block of points: its distances stay in the cache
     columns, squares = np.zeros((points.shape[1], width)), np.empty(width)
@@ -173,10 +158,7 @@ def add_excess(points, weights, places, members, unit, whole, table):  # type: i
 
 @compiled()
 def difference(candidates, farthest):  # type: ignore[no-untyped-def]
-    """Largest bound on the difference of squared distances to two sets of centres.
-
-    Takes sets (m, K, d), and a bound on the squared distance of any point for each set, shape (m,).
-    """
+    """Largest bound on the difference of squared distances to two of the sets (m, K, d)."""
     largest = 0.0
     for v in range(candidates.shape[0]):
         for w in range(candidates.shape[0]):
@@ -239,8 +221,7 @@ def squared_radii(points, centers, labels):  # type: ignore[no-untyped-def]
 def neighbours(centers, radii):  # type: ignore[no-untyped-def]
     """Find possible nearest and second nearest centres for the points of each cluster, in order.
 
-    Takes squared radii. Row k of the results is for cluster k: the number of these centres, their
-    indices, and their squared distances from the cluster's own centre.
+    Takes squared radii. Row k: how many centres, their indices, their squared distances from k.
     """
     clusters = centers.shape[0]
     many = np.zeros(clusters, dtype=np.int64)
@@ -273,9 +254,8 @@ def neighbours(centers, radii):  # type: ignore[no-untyped-def]
 def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untyped-def]
     """Run Lloyd's iteration in place from any labels (n,); return the error of the centres.
 
-    Stops when no label changes, when an iteration gains less than the share ``least`` of the error,
-    after ``most`` iterations, or when five times the last gain is not enough to reach the goal.
-    Centres of empty clusters do not move.
+    Stops when no label changes, a gain is below the share ``least``, after ``most`` iterations, or
+    when five times the last gain does not reach the goal. Centres of empty clusters do not move.
     """
     clusters, ndim = centers.shape
     last = np.inf
@@ -326,8 +306,8 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
 def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
     """Estimate the loss from removing each centre and the gain from splitting its cluster.
 
-    The estimates are for ranking. Each cluster is split at its centre, along its widest axis.
-    Returns second nearest centres (n,), losses (K,), gains (K,), means of the halves (K, 2, d).
+    For ranking: a cluster is split at its centre along its widest axis. Returns second nearest
+    centres (n,), losses (K,), gains (K,), means of the halves (K, 2, d).
     """
     clusters, ndim = centers.shape
     many, numbers, apart = neighbours(centers, squared_radii(points, centers, labels))
@@ -391,10 +371,8 @@ def assign(points, centers, labels, squares):  # type: ignore[no-untyped-def]
 def add_residuals(points, weights, centers, labels, squares, radius, unit, table):  # type: ignore[no-untyped-def]
     """Add counts, squares and residuals for each nearest centre; the radius limits their size.
 
-    Weights are numbers of records at each point, int64; of length 0 if there is one record at each
-    point. Residuals are divided by the radius; longer residuals are projected onto the unit sphere.
-    Values are truncated towards 0 to multiples of ``unit``; the table, int64, shape (K, 2 + d), has
-    whole numbers of units.
+    Weights are int64, empty for 1. Residuals are divided by the radius and projected into the unit
+    ball. The table (K, 2 + d) has whole units; values are truncated towards 0.
     """
     for i in range(points.shape[0]):
         own, weight = labels[i], 1
@@ -420,11 +398,7 @@ def grid_cells(points, side, cells):  # type: ignore[no-untyped-def]
 
 @compiled()
 def sub_cells(points, side, cells, parts, firsts, found):  # type: ignore[no-untyped-def]
-    """Write the number of each point's subcell; -1 if the point's cell has no subcells.
-
-    Takes the cell of each point, as :func:`grid_cells` writes it, and for each cell the number of
-    subcells per axis (1: no subcells) and the number of its first subcell.
-    """
+    """Write the number of each point's subcell; -1 if its cell has no subcells (``parts`` 1)."""
     ndim = points.shape[1]
     for i in range(points.shape[0]):
         cell = cells[i]
@@ -443,10 +417,9 @@ def sub_cells(points, side, cells, parts, firsts, found):  # type: ignore[no-unt
 
 @compiled()
 def fraction(one, one_variance, other, other_variance, total, parts, prior, logs):  # type: ignore[no-untyped-def]
-    """Expected share of a total in the first of two halves, from the noisy sums of both halves.
+    """Expected share of a total in the first of two halves, from noisy sums and variances of both.
 
-    Takes the variances of the noise, which is treated as normally distributed; possible shares and
-    their prior probabilities, shape (m,); and a working array (m,).
+    Noise is treated as normal. Takes possible shares (m,), their prior, a working array (m,).
     """
     most = -np.inf
     for q in range(len(parts)):
@@ -532,11 +505,9 @@ def halve(widths, generator):  # type: ignore[no-untyped-def]
 
 @compiled()
 def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, generator, found):  # type: ignore[no-untyped-def]
-    """Add estimated counts of a grid to ``found``: halve the grid, then each half, down to cells.
+    """Add estimated counts of a grid (side^ndim,) to ``found``: halve it, and its halves, to cells.
 
-    Grids have shape (side^ndim,), in row-major order. The prior of a half's share is as in
-    :func:`fraction`. A block of at most ``least`` records gets 0. The result is the mean of
-    ``passes`` random ways to halve the grid.
+    A block of at most ``least`` records gets 0. The result is the mean of ``passes`` random ways.
     """
     sums, spread = prefix_sums(noisy, side, ndim), prefix_sums(variances, side, ndim)
     # A stack of blocks: the second half of a block waits here while the first half is halved.
@@ -588,11 +559,7 @@ def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, ge
 def denoise_parts(  # type: ignore[no-untyped-def]
     noisy, variance, sides, firsts, ndim, totals, parts, prior, least, passes, generator, found
 ):
-    """Add estimated counts of the subcells of every split cell to ``found``.
-
-    Subcells are listed cell by cell. Takes for each cell the number of subcells per axis (1: no
-    subcells), the number of its first subcell, and its count, which its subcells share.
-    """
+    """Add estimated counts of the subcells of every split cell to ``found``, cell by cell."""
     for cell in range(len(sides)):
         if sides[cell] > 1:
             begin = firsts[cell]
@@ -664,8 +631,7 @@ def half_ways(centers):  # type: ignore[no-untyped-def]
 def plus_plus(points, weights, first, draws):  # type: ignore[no-untyped-def]
     """Choose points by D^2 sampling after a given first point; return their indices (K,).
 
-    Each row of ``draws`` (random numbers in [0, 1), shape (K - 1, tries)) proposes several points;
-    the point that leaves the least error is chosen.
+    Each row of ``draws`` (K - 1, tries) in [0, 1) proposes points; the least error is chosen.
     """
     n, (later, tries) = points.shape[0], draws.shape
     chosen = np.empty(later + 1, dtype=np.int64)
@@ -701,16 +667,15 @@ def plus_plus(points, weights, first, draws):  # type: ignore[no-untyped-def]
 
 @compiled()
 def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-untyped-def]
-    """Run Lloyd's iteration on weighted points, in place.
+    """Run Lloyd's iteration on weighted points, in place; return errors (K,) and losses (K,).
 
-    Stops when the gain is below the share ``least`` of the error, or after ``most`` iterations.
-    Returns errors (K,) and losses (K,): the increase of the sum of squares if a centre is removed.
-    Centres of empty clusters do not move.
+    Stops when the gain is below the share ``least`` of the error, or after ``most`` iterations. A
+    loss is the increase of the sum of squares without the centre. Centres of empty clusters do not
+    move.
 
-    A point is compared with all centres only if another centre may be nearer. The distance of a
-    point to its second nearest centre shrinks at most by the longest move. A point that is within
-    half the distance from its own centre to the next centre has no nearer centre (Hamerly 2010,
-    "Making k-means even faster").
+    A point is compared with all centres only if another may be nearer: the distance to the second
+    nearest shrinks at most by the longest move, and a point within half the way from its centre to
+    the next has no nearer centre (Hamerly 2010, "Making k-means even faster").
     """
     n, (clusters, ndim) = points.shape[0], centers.shape
     owners, others = np.zeros(n, dtype=np.int64), np.zeros(n)
@@ -771,8 +736,7 @@ def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-un
 def add_blocks(weights, sides, table):  # type: ignore[no-untyped-def]
     """Add weights (column 0) and moments (other columns) of a grid's cells, block by block.
 
-    ``weights`` of the cells are in row-major order, shape (m,). ``sides``, shape (3, d), has the
-    numbers of cells, of cells per block, and of blocks on each axis. The table is (blocks, 1 + d).
+    ``sides`` (3, d): cells, cells per block, and blocks on each axis. The table is (blocks, 1 + d).
     """
     shape, widths, blocks = sides
     last = len(shape) - 1
@@ -802,10 +766,7 @@ def add_blocks(weights, sides, table):  # type: ignore[no-untyped-def]
 
 @compiled()
 def add_weighed(points, weights, owner, unit, table):  # type: ignore[no-untyped-def]
-    """Add counts (column 0) and sums (other columns) of the weighted lattice points of each owner.
-
-    ``unit`` is the lattice's unit. Weights are whole numbers; all sums are whole numbers of units.
-    """
+    """Add counts and sums of the weighted lattice points of each owner, in whole units."""
     one = np.int64(1 / unit)
     for i in range(points.shape[0]):
         own, weight = owner[i], weights[i]

@@ -1,7 +1,4 @@
-"""Lloyd's iteration with a privacy budget and replaceable parts: start, schedule, update.
-
-Nearly all methods of the family are this function with different parts.
-"""
+"""Lloyd's iteration with a privacy budget; methods replace its start, schedule and update."""
 
 from __future__ import annotations
 
@@ -52,22 +49,13 @@ def lloyd(
 ) -> KMeansRun:
     """Run Lloyd's iteration with noisy counts and sums.
 
-    Parameters
-    ----------
-    epsilon, start
-        Budget for start and iterations; scaled centres (K, d). None means the whole budget and the
-        configured start.
-    settled
-        Rule for an early stop. After a stop, the sound variant uses the remaining budget in one
-        final iteration; the published variant does not spend this budget.
-    cluster_budgets
-        Splits an iteration's budget over the clusters. If None, each cluster gets the whole budget,
-        in one release.
+    ``epsilon`` and scaled ``start`` (K, d): None means the whole budget and the configured start.
+    After the early stop ``settled``, the sound variant uses the remaining budget in one last
+    iteration; the published variant does not spend it. ``cluster_budgets`` splits an iteration's
+    budget over the clusters; None gives each the whole, in one release.
 
-    Notes
-    -----
-    Blum, Dwork, McSherry, Nissim 2005; McSherry 2009; Lee, Kifer, Algorithm 1; Hu et al.,
-    Algorithm 1.
+    Blum, Dwork, McSherry, Nissim 2005; McSherry 2009; Lee, Kifer, Algorithm 1; Hu et al., Algorithm
+    1.
     """
     space = space_of(records, config)
     left = config.epsilon if epsilon is None else epsilon
@@ -163,9 +151,8 @@ def updated_centers(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return centres s'/n' (K, d), and a mask of the centres that did not move.
 
-    A centre does not move if n' is not positive or if s'/n' is outside the domain. Such a value
-    shows only that the noise is larger than the cluster, and clipping it would move the centre to a
-    corner.
+    A centre does not move if n' is not positive or s'/n' is outside the domain: such a value shows
+    only noise, and clipping it would move the centre to a corner.
     """
     positive = counts > 0
     moved = sums / np.where(positive, counts, 1)[:, None]
@@ -178,14 +165,9 @@ def printed_centers(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return centres s'/n' (K, d) as in the paper, and a mask of the centres that did not move.
 
-    Divides by n' of any sign, and clips each coordinate to the domain. A sum divided by 0 is
-    clipped to the border, and 0/0 does not change the coordinate. The mask marks centres of which
-    all coordinates are 0/0.
-
-    Notes
-    -----
-    Hu et al., Algorithm 1, lines 15-19. Algorithm 3 of Hu et al., Algorithm 1 of Lee and Kifer, and
-    Zhang, Liu and Wang also divide in this way. None of these papers mentions clipping.
+    Divides by n' of any sign and clips to the domain; 0/0 does not change a coordinate. Hu et al.,
+    Algorithm 1, lines 15-19; Algorithm 3 of Hu et al., Algorithm 1 of Lee and Kifer, and Zhang, Liu
+    and Wang divide in the same way. None mentions clipping.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         moved = sums / counts[:, None]
@@ -225,10 +207,7 @@ def _start(
 def _partition(
     records: Records, space: Space, config: KMeansConfig, accountant: Accountant, epsilon: float
 ) -> Floats:
-    """Noisy means of K sets of records: slices of the list if published, random sets if sound.
-
-    One more record in the list moves all later records, and some of them change their set.
-    """
+    """Noisy means of K sets of records: slices of the list if published, random sets if sound."""
     K = config.clusters
     if config.variant == "published":
         values = records.slices(space, K)

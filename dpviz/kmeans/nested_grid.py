@@ -1,8 +1,7 @@
 """A nested grid of noisy counts: a cell with many records is split into subcells.
 
-Rough counts of all cells show which cells to split. A cell that is not split gets a finer count.
-The finer count has the noise of both budgets together (a gradual release), so the budget of the
-rough count is not wasted. A split cell gets counts of its subcells from the second budget.
+Rough counts show which cells to split. A cell that is not split gets a finer count with the noise
+of both budgets together (a gradual release); a split cell gets counts of its subcells.
 """
 
 from __future__ import annotations
@@ -74,16 +73,7 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NestedGrid:
-    """Estimates of the records in a nested grid, in scaled coordinates.
-
-    Parameters
-    ----------
-    points
-        Centres of all cells that are not split, and of all subcells, shape (m, d).
-    cells, means
-        The cells of the uniform grid; the mean place of each cell's estimated records, shape
-        (cells, d).
-    """
+    """Scaled estimates: ``points`` of unsplit cells and subcells, ``cells``, their mean places."""
 
     points: NoisyPoints
     cells: NoisyGrid
@@ -103,9 +93,8 @@ def nested_grid(
 ) -> NestedGrid:
     """Release a nested grid of counts, with at least K cells, for ``epsilon``.
 
-    Each record has a place in [-1, 1]^d, shape (n, d), that depends on no other record. The number
-    of records was released before. With ``sparse``, cells have few records compared with the noise,
-    and no cell is split. There are at most ``most`` cells and 2 ``most`` subcells.
+    Rows have places in [-1, 1]^d that depend on no other record. ``size`` was released before. If
+    ``sparse``, no cell is split. There are at most ``most`` cells and 2 ``most`` subcells.
     """
     d, halves = ndim, accountant.noise.generator("halves")
     first, second = ROUGH * epsilon, (1 - ROUGH) * epsilon
@@ -179,10 +168,9 @@ def grid_side(records: float, clusters: int, ndim: int, most: int = MOST_CELLS) 
 
 
 def subcells(records: Floats, ndim: int, most: int = MOST_SUBCELLS) -> NDArray[np.int64]:
-    """Number of subcells per axis for each cell, shape (m,); 1 means that the cell is not split.
+    """Number of subcells per axis for each cell (m,), at most ``most`` in all; 1 is not split.
 
-    ``records`` (m,) are the cells' numbers of records times epsilon. In total there are at most
-    ``most`` subcells, and at most ``MOST_SUBCELLS``.
+    ``records`` (m,) are the cells' numbers of records times epsilon.
     """
     if ndim >= WHOLE:
         return np.ones(len(records), dtype=np.int64)

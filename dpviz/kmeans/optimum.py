@@ -1,8 +1,7 @@
 """The best k-means clustering that a search finds: the reference for every private result.
 
-Lloyd's iteration ends in a local optimum. Most local optima have one centre too many in one place
-and one centre too few in another place. So the search moves a centre from the place with the
-smallest loss to the place with the largest gain. Then random moves follow.
+Most local optima have one centre too many in one place and one too few in another. So the search
+moves a centre from the smallest loss to the largest gain; then random moves follow.
 """
 
 from __future__ import annotations
@@ -55,13 +54,9 @@ class _Found:
 def optimum(points: Floats, clusters: int) -> Floats:
     """Search for centres (K, d) with the smallest sum of squared distances to points (n, d).
 
-    The same points always give the same centres. If there are fewer distinct points than
-    clusters, some centres are equal.
-
-    Notes
-    -----
-    An iterated local search. One step moves a centre so that it splits another cluster (Hu et al.,
-    Algorithm 3). The random moves are the moves of random swap (Fränti 2018).
+    Deterministic; some centres are equal if there are fewer distinct points. An iterated local
+    search: a step splits another cluster (Hu et al., Algorithm 3), random moves are as in random
+    swap (Fränti 2018).
     """
     generator = np.random.default_rng(0)
     begun: list[Floats | None] = [None] * _LEVELS[0][1]

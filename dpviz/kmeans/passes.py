@@ -1,8 +1,7 @@
 """The passes over the data: each pass returns K rows for any number of records.
 
-The results are additive over chunks of the records, so an out-of-core or distributed run adds up
-the same numbers. The passes are compiled, because NumPy would write n x K distances to memory.
-Matrix products are not used: their rounding makes a record's cluster depend on the other records.
+Results are additive over chunks. The passes are compiled, because NumPy would write n x K distances
+to memory. Rounding of matrix products would make a record's cluster depend on other records.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from dpviz.grid.domain import CHUNK
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Errors of centres on the records, per cluster; each array has shape (K,).
+    """Errors of centres on the records, per cluster (K,).
 
-    ``losses``: increase of the sum of squared errors if the centre is removed (infinite for K = 1).
-    ``contours``: sum of the coefficients, see :func:`simplified_silhouettes`.
+    ``losses``: increase of the sum of squares without the centre (infinite for K = 1).
+    ``contours``: sums of coefficients, see :func:`simplified_silhouettes`.
     """
 
     counts: Floats
@@ -45,8 +44,7 @@ def loops() -> Any:
 def cluster_sums(points: Floats, centers: Floats) -> Floats:
     """Counts (column 0) and sums of the points (n, d) of each nearest centre, shape (K, 1 + d).
 
-    This is the data pass of Lloyd's iteration. A record that is equally near to several centres (K,
-    d) belongs to the centre with the lowest number.
+    The pass of Lloyd's iteration. Of equally near centres (K, d), the lowest number is chosen.
     """
     shape = (len(centers), points.shape[1] + 1)
 
@@ -59,10 +57,7 @@ def cluster_sums(points: Floats, centers: Floats) -> Floats:
 
 
 def fit(points: Floats, centers: Floats, weights: Floats | None = None) -> Fit:
-    """Return errors, losses and contour coefficients of all clusters in one pass.
-
-    Weights (n,) are the numbers of records at each point; None means 1.
-    """
+    """Return all errors of clusters in one pass; weights (n,) are numbers of records (None: 1)."""
     table = np.zeros((len(centers), 4))
     for chunk in _chunks(points):
         part = points[chunk]
@@ -115,11 +110,9 @@ def residuals(
 ) -> Floats:
     """Counts, clipped squares and residuals of each nearest centre (K, 2 + d): one data pass.
 
-    A record adds 1, min(r / radius, 1)^2, and its residual from the centre divided by the radius; r
-    is the length of the residual. A residual longer than the radius is shortened to the radius, so
-    the last d numbers are in the unit ball. All numbers are truncated to multiples of ``unit``, a
-    power of 2. This makes no number larger, and makes the sums exact in any order. Weights (n,) are
-    the numbers of records at each point (None: 1); labels and squares are from :func:`assigned`.
+    A record adds 1, min(r / radius, 1)^2, and its residual (of length r) divided by the radius,
+    shortened into the unit ball. Numbers are truncated to multiples of ``unit``, a power of 2: none
+    becomes larger, and sums are exact in any order. Weights (n,): records at each point (None: 1).
     """
     given = np.empty(0, dtype=np.int64) if weights is None else weights
     shape = (len(centers), 2 + points.shape[1])
@@ -153,14 +146,11 @@ def wcss(points: Floats, centers: Floats) -> float:
 def excess(
     points: Floats, weights: NDArray[np.int64] | None, candidates: Floats, unit: float
 ) -> Floats:
-    """Excess of the WCSS of each set of centres over a number that is the same for all sets.
+    """Excess (m,) of the WCSS of sets of centres (m, K, d) over a number that all sets share.
 
-    A record adds its squared distance to the set minus its squared distance to the nearest set,
-    which is never negative.
-
-    Takes the numbers of records at each point, shape (n,), or None for 1; and sets of centres,
-    shape (m, K, d). Returns shape (m,). Squared distances are rounded down to multiples of
-    ``unit``, a power of 2, so the sums are exact in any order.
+    A record adds its squared distance to the set minus that to the nearest set, never negative.
+    Squares are rounded down to multiples of ``unit``, a power of 2, so sums are exact in any order.
+    Weights (n,): records at each point (None: 1).
     """
     m, K, d = candidates.shape
     places, members = np.unique(candidates.reshape(-1, d), axis=0, return_inverse=True)
@@ -185,14 +175,9 @@ def simplified_silhouettes(
 ) -> Floats:
     """Return the contour coefficient S_k of every cluster in O(n K), shape (K,).
 
-    S_i = (b_i - a_i) / max(a_i, b_i). a_i is the distance of record i to its own centre, and b_i is
-    its distance to the nearest other centre. S_k is the mean over cluster k. S_i is 0 for a record
-    at two centres and for K = 1; S_k is 0 for an empty cluster.
-
-    Notes
-    -----
-    Zhang, Liu, Wang 2018, "The complexity analysis": the simplified silhouette. The paper's
-    definition uses averages for a: see :func:`printed_contours`.
+    S_k is the mean of S_i = (b_i - a_i) / max(a_i, b_i); a_i and b_i are the distances of record i
+    to its own centre and to the nearest other. S_i is 0 at two centres and for K = 1; S_k is 0 for
+    an empty cluster. Zhang, Liu, Wang 2018, "The complexity analysis".
     """
     found = fit(points, centers, weights)
     coefficients: Floats = found.contours / np.where(found.counts > 0, found.counts, 1)
@@ -202,15 +187,10 @@ def simplified_silhouettes(
 def printed_contours(total: Callable[[Floats], Floats], clusters: int) -> Floats:
     """Return the contour coefficient S_k of every cluster as printed, in O(n K), shape (K,).
 
-    S_i = (b_i - a_k) / max(a_k, b_i). a_k is the average distance of the records of cluster k to
-    its centre, and b_i is the distance of record i to the nearest other centre. S_k is the mean
-    over the cluster. S_k is 0 for an empty cluster, for equal centres, and for K = 1.
-
-    ``total`` is a data pass: it returns :func:`contour_sums` of all records for averages a (K,).
-
-    Notes
-    -----
-    Zhang, Liu, Wang 2018, "Improvement of the calculation of contour coefficient".
+    S_k is the mean of S_i = (b_i - a_k) / max(a_k, b_i); a_k is the cluster's average distance. S_k
+    is 0 for an empty cluster, equal centres, and K = 1. ``total`` is a data pass from averages (K,)
+    to :func:`contour_sums`. Zhang, Liu, Wang 2018, "Improvement of the calculation of contour
+    coefficient".
     """
     # The first pass computes the averages, and the second pass computes the coefficients.
     first = total(np.zeros(clusters))
@@ -220,10 +200,7 @@ def printed_contours(total: Callable[[Floats], Floats], clusters: int) -> Floats
 
 
 def contour_sums(points: Floats, centers: Floats, averages: Floats) -> Floats:
-    """Counts, distances and contour coefficients of each nearest centre, shape (K, 3).
-
-    The coefficients are as in :func:`printed_contours` if the averages (K,) are correct.
-    """
+    """Counts, distances and contour coefficients (for averages (K,)) of nearest centres, (K, 3)."""
     table = np.zeros((len(centers), 3))
     for chunk in _chunks(points):
         loops().add_contours(points[chunk], centers, averages, table)

@@ -95,22 +95,11 @@ class Clustered(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Records:
-    """The records of a run, inside the domain.
+    """The records of a run, inside the domain: points (n, d) in the units of the data.
 
-    Parameters
-    ----------
-    points, domain
-        Shape (n, d), in the units of the data; their bounds.
-    n_outside, dropped
-        Number of points of the data set outside the domain; number of rows that were left out when
-        stored records were counted.
-    cut
-        Whether scaled records are truncated to the lattice that a release needs.
-    weights
-        Number of records at each point, shape (n,), int64; None means 1. Only with ``cut``.
-    classes
-        Known class of each record, from 0, shape (n,), only for scores; None if there are no known
-        classes, or with ``cut``.
+    ``n_outside`` counts points outside the domain, ``dropped`` rows of stored records left out.
+    With ``cut``, scaled records are truncated to the lattice of a release, ``weights`` (n,) may be
+    numbers of records at each point, and there are no known ``classes`` (n,), which are for scores.
     """
 
     points: Floats
@@ -142,14 +131,10 @@ class Records:
     ) -> Records:
         """Take the records of a data set; records of a grid of counts are at the cell centres.
 
-        If ``domain`` is None, it is the declared domain of the data set, otherwise the range of its
-        points (not private). Raises InputError if domain and data do not match or no record is
-        left.
-
-        ``cut`` is for a release: scaled records are truncated to the lattice that the release
-        needs. With ``cut``, zero records are allowed. Large counts in a grid are allowed, too: the
-        count of a cell is limited to ``MOST_WEIGHED`` / (cells * axes), and one record still
-        changes one cell by 1.
+        ``domain`` None: the declared domain, or the range of the points (not private). Raises
+        InputError if domain and data do not match or no record is left. ``cut`` is for a release:
+        zero records and large counts are allowed; a cell's count is limited to ``MOST_WEIGHED`` /
+        (cells * axes), so one record still changes one cell by 1.
         """
         check_outside(outside)
         if dataset.counts is not None:
@@ -297,10 +282,7 @@ def dealt(points: Floats, parts: int, generator: np.random.Generator) -> Floats:
 
 
 def sliced(points: Floats, parts: int, first: int, n: int) -> Floats:
-    """Counts and sums (parts, 1 + d) of equal slices of a list, of which some points are given.
-
-    The list has n points; the given points (m, d) begin at its number ``first``.
-    """
+    """Counts and sums (parts, 1 + d) of equal slices of a list; points begin at ``first``."""
     return _of_sets(points, np.arange(first, first + len(points)) * parts // n, parts)
 
 

@@ -1,9 +1,8 @@
 """Lloyd's step on residuals: the noise depends on the clusters' width, not on the domain's width.
 
-Each record contributes its offset from the nearest centre, in units of a clip radius. Noisy numbers
-determine this radius. Count, square and residual of a cluster get K-norm noise together, for one
-budget. The noise grows in proportion to the number of columns d; the noise of Laplace mechanisms
-grows in proportion to d^(3/2).
+A record contributes its offset from the nearest centre, in units of a clip radius from noisy
+numbers. Count, square and residual get K-norm noise together, which grows with d columns; Laplace
+noise grows with d^(3/2).
 """
 
 from __future__ import annotations
@@ -46,11 +45,7 @@ LEAST_SQUARE, MOVED = 0.02, 0.9
 
 @dataclass(frozen=True, eq=False)
 class Prototypes:
-    """Centres and noisy estimates of their clusters, in scaled coordinates.
-
-    Centres: shape (m, d). Counts: noisy numbers of records, shape (m,). Scales: root mean square
-    distances of the records from their centres, shape (m,).
-    """
+    """Scaled centres (m, d), noisy counts (m,), and root mean square distances (m,) of clusters."""
 
     centers: Floats
     counts: Floats
@@ -71,8 +66,8 @@ def noise_deviation(columns: int, scale: float) -> float:
 def length_variance(ball: int, scale: float) -> float:
     """Mean squared length of K-norm noise in d columns of a ball, if there are two more entries.
 
-    The result is (D + 1) (D + 2) d / (d + 2) with D = d + 2: the mean square of the Gamma
-    distributed radius times the mean square length of a random point in the ball.
+    (D + 1) (D + 2) d / (d + 2) with D = d + 2: the mean square of the Gamma distributed radius
+    times that of the length of a random point in the ball.
     """
     columns = ball + 2
     return ball * (columns + 1) * (columns + 2) / (ball + 2) * scale**2
@@ -92,14 +87,9 @@ def residual_step(
 ) -> Prototypes:
     """Move centres to the noisy means of their clusters; ``number`` names the step in the ledger.
 
-    Parameters
-    ----------
-    least
-        If not None, a move is shortened by its share of noise (empirical Bayes). True moves are
-        assumed to have at least ``least`` times the mean square of the distances.
-    rows
-        Records with their clusters (n,), which depend only on the record and on released numbers,
-        and squared distances to the centres (n,). None: the nearest centres.
+    If ``least`` is given, a move is shortened by its share of noise (empirical Bayes); true moves
+    have at least ``least`` times the mean square distance. ``rows`` are records with clusters (n,)
+    that depend only on the record and on released numbers, and squared distances (None: nearest).
     """
     d = records.domain.ndim
     centers, m = np.ascontiguousarray(prototypes.centers), len(prototypes.centers)
@@ -145,11 +135,7 @@ def _residuals(
 
 
 def clip_radius(noisy: Floats, size: float, ndim: int, noise: float) -> float:
-    """Radius, in units of the scale, with the least error from noise and from clipping.
-
-    Takes noisy numbers of records for each distance, with the shape of ``EDGES``, and the scale of
-    the K-norm noise divided by a cluster's mean number of records.
-    """
+    """Radius, in units of the scale, with the least error from noise and from clipping."""
     parts = onto_simplex(noisy, size) / size
     beyond = np.maximum(MIDDLES - EDGES[:, None], 0) @ parts
     return float(EDGES[np.argmin(length_variance(ndim, noise) * EDGES**2 + beyond**2)])

@@ -1,8 +1,7 @@
 """A tree of residual steps: it finds K centres if there are many columns and many records.
 
-The root is the mean of all records. Each level splits the prototypes of the level before, first the
-widest prototypes, and moves the parts with a residual step. k-means on the prototypes of the last
-level gives K centres. Further residual steps improve them.
+The root is the mean of all records. Each level splits the widest prototypes first and moves the
+parts. k-means on the last level gives K centres, which further residual steps improve.
 """
 
 from __future__ import annotations
@@ -63,11 +62,7 @@ RELOCATED, HALF_OFFSET, HALF_SCALE = 0.2, 0.05, 0.8
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Seeds:
-    """Clusters before the last steps, and the number of residual steps so far.
-
-    ``size`` is the noisy number of records, from all releases. ``choice`` describes how K was
-    chosen; it is None if K was given. ``grid`` is the noisy grid of the whole box, or None.
-    """
+    """Clusters before the last steps: noisy size, steps so far, choice of K, grid of the box."""
 
     clusters: Prototypes
     size: float
@@ -78,10 +73,9 @@ class Seeds:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Seeding:
-    """Input for K clusters, before the last steps.
+    """Input for K clusters, before the last steps; K is None if it is chosen from released numbers.
 
-    K is None if it is chosen from released numbers. The number of records was released before. With
-    ``sparse``, the cells of a grid have few records compared with the noise.
+    If ``sparse``, the cells of a grid have few records compared with the noise.
     """
 
     records: Records

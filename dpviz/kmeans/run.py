@@ -22,20 +22,11 @@ Centers = Floats
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Iteration:
-    """One noisy update of the centres.
+    """One noisy update of the centres (K, d), which are in the units of the data.
 
-    Parameters
-    ----------
-    centers
-        Centres after the update, shape (K, d), in the units of the data.
-    counts, sums, scales
-        Noisy number of records per cluster n', shape (K,); noisy sums s', shape (K, d), scaled;
-        scale of the Laplace noise on the count and on each sum of a cluster, shape (K,).
-    kept
-        Mask (K,) of the centres that did not move, because n' was not positive or the new place
-        was outside the domain.
-    epsilon, span
-        Budget of the iteration; width of the domain in scaled coordinates.
+    Noisy counts n' (K,) and scaled sums s' (K, d), with the scale of each cluster's Laplace noise.
+    ``kept``: did not move, because n' was not positive or the new place outside. ``span`` is the
+    domain's scaled width.
     """
 
     centers: Centers
@@ -59,22 +50,11 @@ class Iteration:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KMeansRun:
-    """One run of a method. All parts of a sound private run are private.
+    """One run of a method; all parts of a sound private run are private.
 
-    Parameters
-    ----------
-    config, choice
-        Public parameters; if the method chose K, its choice and the reason.
-    centers, ledger
-        Final centres, shape (K, d), in the units of the data; spent budget, empty for the true run.
-    start, iterations
-        Centres before the first iteration, or None; noisy updates in order. Empty for methods
-        without iterations.
-    before, chain
-        Centres before post-processing; the Markov chain of MCMC.
-    grid, decision
-        A noisy grid that the run released. A sentence about the method's decisions from released
-        numbers; may be empty.
+    ``start``, ``iterations``, ``before`` (post-processing), ``chain``, ``grid`` and ``choice`` (of
+    K) are empty if the method has none. ``decision`` says what the method decided from released
+    numbers. Centres (K, d) are in the units of the data.
     """
 
     config: KMeansConfig
@@ -101,10 +81,7 @@ class KMeansRun:
 
     @property
     def centre_noise(self) -> Floats:
-        """Typical move of a centre's coordinate by noise, in % of the domain, shape (T, K).
-
-        Scale of the noise divided by the noisy count. NaN if the centre did not move.
-        """
+        """Typical move of a coordinate by noise, % of the domain (T, K); NaN if it did not move."""
         shift = [
             np.where(one.kept, np.nan, one.scales / np.where(one.counts > 0, one.counts, np.nan))
             for one in self.iterations
@@ -120,10 +97,7 @@ class KMeansRun:
         return replace(self, config=config, choice=choice, decision=decision)
 
     def reordered(self, order: NDArray[np.intp]) -> KMeansRun:
-        """Return the same run with its clusters, in all iterations, in another order.
-
-        If centres are post-processed, the iterations before that step keep their own order.
-        """
+        """Return the run with clusters in another order, after post-processing only its result."""
         if self.before is not None:
             return replace(self, centers=self.centers[order])
         return replace(

@@ -15,9 +15,9 @@ def budgets(
 ) -> tuple[float, ...]:
     """Return the budget of each step. The budgets sum to ``epsilon``, or to less if not ``whole``.
 
-    ``"uniform"``: epsilon / steps each. ``"halving"``: epsilon / 2^t in step t = 1, 2, ... (Dwork
-    2011; Hu et al., section 4.2). If ``whole``, the last step gets the remaining budget. Otherwise,
-    as in the papers, the last step also gets epsilon / 2^t, and an equal amount is not spent.
+    ``"halving"``: epsilon / 2^t in step t = 1, 2, ... (Dwork 2011; Hu et al., section 4.2). If
+    ``whole``, the last step gets the remaining budget; otherwise, as in the papers, it is not
+    spent.
     """
     if schedule == "uniform":
         shares = [epsilon / steps] * (steps - 1)

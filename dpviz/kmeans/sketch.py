@@ -30,13 +30,11 @@ SKETCHED_BLOCKS = 2**6
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sketch(Records):
-    """A sample of records in which each record counts ``each`` times.
+    """A sample of records in which each counts ``each`` times, so noise is relatively the same.
 
-    So counts and sums are about as large, compared with the noise, as with all records. The error
-    of the sample is about 1/180 of a cluster's records. Three steps are coarser than with all
-    records. A nested grid has at most MOST_CELLS cells (or the number that K clusters need), and at
-    most twice this number of subcells. Clusters of a uniform grid are searched in blocks of cells.
-    GUPT clusters only a few blocks, which represent all blocks.
+    The sample's error is about 1/180 of a cluster's records. Nested grids have at most MOST_CELLS
+    cells (or as many as K clusters need) and twice as many subcells; clusters of a uniform grid are
+    searched in blocks; GUPT clusters a few blocks, which represent all.
     """
 
     each: int

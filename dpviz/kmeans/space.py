@@ -20,17 +20,10 @@ GEOMETRIES: tuple[Geometry, ...] = get_args(Geometry)
 class Space:
     """Scaled coordinates: the domain becomes [-1, 1]^d, or [0, 1]^d for a cube.
 
-    Parameters
-    ----------
-    domain
-        Bounds in the units of the data.
-    geometry
-        ``"box"``: records are anywhere in [-1, 1]^d (Su et al. 2016; Hu et al., Algorithm 1).
-        ``"cube"``: records are anywhere in [0, 1]^d (Hu et al., sections 4.2 and 5.3; Zhang, Liu,
-        Wang). The sensitivity is the same as in a box, so relative to the domain the noise is twice
-        as large as in a box. ``"l1"``: records are in the unit L1 ball (Lee, Kifer, Algorithm 1).
-        Records of [-1, 1]^d outside the ball are moved to its surface (Lee, Kifer, section 4). We
-        interpret this as a move along the line to the origin.
+    ``"box"``: records anywhere in [-1, 1]^d (Su et al. 2016; Hu et al., Algorithm 1). ``"cube"``:
+    in [0, 1]^d (Hu et al., sections 4.2 and 5.3; Zhang, Liu, Wang), with the same sensitivity, so
+    relatively twice the noise. ``"l1"``: in the unit L1 ball (Lee, Kifer, Algorithm 1); records
+    outside are moved to its surface (section 4), we think along the line to the origin.
     """
 
     domain: Domain
@@ -38,11 +31,7 @@ class Space:
 
     @property
     def sensitivity(self) -> float:
-        """L1 change of all counts and sums together if one record is added or removed.
-
-        One count changes by 1. The sums of one cluster change by the L1 norm of the record: at most
-        d in box and cube, 1 in the ball.
-        """
+        """L1 change by one record: 1 in a count, and d (in the ball 1) in the sums of a cluster."""
         return 2.0 if self.geometry == "l1" else self.domain.ndim + 1.0
 
     @property
@@ -61,10 +50,7 @@ class Space:
         return into_ball(placed) if self.geometry == "l1" else placed
 
     def stretch(self, points: Floats) -> Floats:
-        """Points (n, d) of the domain in scaled coordinates, not projected into the L1 ball.
-
-        This is the inverse of :meth:`restore`, because a centre may be outside the ball.
-        """
+        """Points (n, d) in scaled coordinates, not projected into the ball: undoes `restore`."""
         lows, highs = self.domain.lows, self.domain.highs
         scaled = (points - lows) * (self.span / (highs - lows)) + self.low
         # Rounding must not move a point beyond the bound that the sensitivity assumes.

@@ -45,12 +45,8 @@ TOLERANCE = 1e-4
 def sphere_packing(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
     """Random centres (K, d) in [-1, 1]^d that are far from each other and from the border.
 
-    Centres are at least 2a from each other and at least a from the border. Bisection finds the
-    largest a for which random placing succeeds. Uses no data.
-
-    Notes
-    -----
-    Su, Cao, Li, Bertino, Jin 2015, section 3.
+    At least 2a from each other and a from the border, for the largest a that random placing reaches
+    (Su, Cao, Li, Bertino, Jin 2015, section 3). Uses no data.
     """
     candidates = generator.uniform(-1, 1, (_TRIES * clusters, ndim))
     return _loosest(candidates.tobytes(), clusters, ndim).copy()
@@ -86,12 +82,9 @@ def _packed(candidates: Floats, clusters: int, radius: float) -> Floats:
 def spread(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
     """Random centres (K, d) in [-1, 1]^d at least 2a from each other and at least a from corners.
 
-    An attempt to place a centre has ten tries. With the length a, some attempts fail, but fewer
-    than 17. This a is smaller than the a of :func:`sphere_packing`. Uses no data.
-
-    Notes
-    -----
-    The program of Su, Cao, Li, Bertino, Jin 2016 (github.com/DongSuIBM/PrivKmeans).
+    With this a, some but fewer than 17 attempts of ten tries fail; it is smaller than in
+    :func:`sphere_packing`. The program of Su, Cao, Li, Bertino, Jin 2016
+    (github.com/DongSuIBM/PrivKmeans). Uses no data.
     """
     low, high = 0.0, float(np.sqrt(ndim))
     found = uniform(clusters, ndim, generator)
@@ -132,10 +125,8 @@ def uniform(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
 def drawn(
     points: Floats, weights: Floats | None, clusters: int, generator: np.random.Generator
 ) -> Floats:
-    """K of the points (n, d), sampled by their weights without replacement; leaks these points.
+    """K of the points (n, d), sampled by weight without replacement; leaks them.
 
-    Notes
-    -----
     Hu et al., Algorithm 1, line 2, which does not state from which points the k points are chosen.
     """
     points, weights = enough(points, weights, clusters, generator)
@@ -152,15 +143,9 @@ def plus_plus(
 ) -> Floats:
     """Centres (K, d) by D^2 sampling from points (n, d), which it leaks (Arthur 2007).
 
-    For each centre, ``tries`` points are sampled; the point with the least error becomes the
-    centre.
-
-    Notes
-    -----
-    Hu et al., Algorithm 2. This function samples the same points as scikit-learn does with the same
-    number of tries. It does not call scikit-learn, because scikit-learn's matrix products use
-    threads. With few columns these threads wait longer than they multiply, and can't be limited for
-    one session.
+    For each centre, the best of ``tries`` sampled points (Hu et al., Algorithm 2). Samples the same
+    points as scikit-learn, whose matrix products use threads that wait longer than they multiply
+    and can't be limited for one session.
     """
     points, weights = enough(points, weights, clusters, generator)
     if weights is None:
@@ -179,17 +164,14 @@ def utility_plus(
 ) -> Floats:
     """k-means++ and k-means, then the least useful centre moves to the worst cluster.
 
-    The least useful centre is the centre whose removal increases the error least. This centre moves
-    next to the centre of the cluster with the largest error, k-means runs again, and the better
-    result is kept. After more than ``RETRIES`` failures in a row, the result is the start, shape
-    (K, d). Points are records, or cells of a noisy grid with their weights.
+    The centre whose removal increases the error least moves next to the centre with the largest
+    error, k-means runs again, and the better result is kept, until more than ``RETRIES`` failures
+    in a row.
 
-    Notes
-    -----
-    Hu et al., Algorithm 3, which is k-means-u* of Fritzke 2017, arXiv 1706.09059. Line 9 of the
-    algorithm has argmin for the largest error, and line 25 would discard the best centres; this
-    function follows the text in both cases. The search also ends if the least useful centre belongs
-    to the worst cluster; the paper does not mention this case.
+    Hu et al., Algorithm 3, which is k-means-u* of Fritzke 2017, arXiv 1706.09059. Line 9 has argmin
+    for the largest error, and line 25 would discard the best centres; this follows the text. The
+    search also ends if the least useful centre belongs to the worst cluster, which the paper does
+    not mention.
     """
     points, weights = enough(points, weights, clusters, generator)
     best = converged(points, weights, plus_plus(points, weights, clusters, generator))
@@ -227,10 +209,7 @@ def best_of(
     restarts: int = 1,
     start: Floats | None = None,
 ) -> Floats:
-    """Centres (K, d) of the best of several k-means runs by scikit-learn.
-
-    If there are fewer distinct points than clusters, some centres are equal.
-    """
+    """Centres (K, d) of the best of several runs of scikit-learn's k-means; some may be equal."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 

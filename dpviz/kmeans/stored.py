@@ -1,7 +1,7 @@
 """Records that stay in storage: k-means reads them pass by pass, through an engine.
 
-A pass sends released numbers (centres, the sides of a grid) to the process that reads a part, and
-gets tables back. Only this process adds noise, after it has summed the tables.
+A pass sends released numbers to the process that reads a part, and gets tables back; only this
+process adds noise, to the sum of the tables.
 """
 
 from __future__ import annotations
@@ -52,16 +52,9 @@ BLOCK = 2**14
 
 @dataclass(frozen=True)
 class View:
-    """A method's view of the records: domain, treatment of points outside, and lattice.
+    """A method's view of the records: domain, points outside, lattice (``cut``), space, ball.
 
-    Parameters
-    ----------
-    outside
-        ``"clip"`` moves records outside to the border, ``"drop"`` leaves them out.
-    cut, space
-        Whether scaled records are truncated to the lattice; None for the units of the data.
-    ball
-        Space into whose ball records are projected first; None for no projection.
+    ``space`` None: the units of the data. Records are projected into ``ball`` first, if given.
     """
 
     domain: Domain
@@ -104,16 +97,11 @@ class StoredRows:
 
 
 class StoredRecords(Records):
-    """Records that are read in passes. The interface is as in Records, but there are no points.
+    """Records that are read in passes, part by part in a fixed order; there are no points.
 
-    An engine reads the parts in a fixed order. Messages use ``name``. Other parameters are as in
-    :meth:`dpviz.kmeans.records.Records.build`.
-
-    Results are equal to the results for the same records in memory. The results are equal to the
-    last bit if sums are exact: this is true of counts, and of all results from records on the
-    lattice (``cut``). Other sums are added in another order, so their last digits differ. The list
-    of records has the parts in their order. :meth:`dealt` uses the same distribution, but makes
-    other sets.
+    Parameters are as in :meth:`dpviz.kmeans.records.Records.build`. Results equal those in memory:
+    to the last bit if sums are exact (counts, and records on the lattice), otherwise up to
+    rounding. :meth:`dealt` uses the same distribution, but makes other sets.
     """
 
     name: str
@@ -188,8 +176,8 @@ class StoredRecords(Records):
     def optimum(self, space: Space, clusters: int) -> Floats:
         """Scaled centres (K, d) from a search on a sample and Lloyd's iteration on all records.
 
-        The sample has about ``SAMPLE`` records. Apart from tables, only this sample leaves the
-        parts. The sample is for the true run, which must not be published.
+        Only this sample of about ``SAMPLE`` records leaves the parts; the true run is not
+        published.
         """
         seeds = np.random.SeedSequence(0)
         share = min(1.0, SAMPLE / max(self.n, 1))
@@ -200,10 +188,7 @@ class StoredRecords(Records):
         return self.descended(space, optimum(sample, clusters))
 
     def descended(self, space: Space, centers: Floats) -> Floats:
-        """Scaled centres (K, d) after rounds of Lloyd's iteration, which never increase the error.
-
-        Ends after ``ROUNDS`` rounds, or when a round gains less than ``LEAST_GAIN``.
-        """
+        """Scaled centres (K, d) after up to ``ROUNDS`` rounds of Lloyd's iteration that gain."""
         best, least = centers, math.inf
         for _ in range(ROUNDS):
             table, error = self.rows(space).total(partial(_round, centers))
@@ -231,20 +216,14 @@ class StoredRecords(Records):
         return self._with(ball.domain, replace(self.taken, ball=ball))
 
     def dealt(self, space: Space, parts: int, generator: np.random.Generator) -> Floats:
-        """Counts and sums (parts, 1 + d) of random sets; each record joins one set independently.
-
-        Each part has its own seed, so repeated reads of a part, by any process, give the same sets.
-        """
+        """Counts and sums (parts, 1 + d) of random sets, the same sets whenever a part is read."""
         seeds = np.random.SeedSequence(generator.integers(2**32, size=4).tolist())
         work = partial(_read_dealt, self._view(space), parts)
         (table,) = self.engine.total(self._seeded(seeds), work)
         return table
 
     def slices(self, space: Space, parts: int) -> Floats:
-        """Counts and sums (parts, 1 + d) of equal slices of the list. Two data passes.
-
-        The first pass counts the records of each part, so that the second pass knows these numbers.
-        """
+        """Counts and sums (parts, 1 + d) of equal slices of the list. Two data passes."""
         view = self._view(space)
         found = self.engine.tables(self.parts, partial(_count, view.domain))
         sizes = [
@@ -292,10 +271,7 @@ class _Placed:
 
 
 def check_passes(config: KMeansConfig, name: str) -> None:
-    """Refuse methods that need all records in memory, before any data is read or budget is spent.
-
-    Such methods cluster the records themselves, or start from raw records.
-    """
+    """Refuse methods that need all records in memory, before data are read or budget is spent."""
     if METHODS[config.method].card.needs_all_records:
         raise InputError(
             f"{config.method} clusters the records themselves, but {shown(name)} stays on disk: "

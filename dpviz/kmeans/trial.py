@@ -60,10 +60,7 @@ class KMeansTrial:
         return {name: float(SCORES[name].compute(drawn)) for name in names}
 
     def affected(self, one: KMeansRun) -> NDArray[np.bool_]:
-        """Mask (m,) of the watched records whose cluster differs from their true cluster.
-
-        If the run chose K, it is compared with the true run that has the same number of clusters.
-        """
+        """Mask (m,) of watched records whose cluster differs from the true one, for the same K."""
         scaled, truth = self._watched, self.truth.at(len(one.centers))
         moved = nearest(scaled, truth.space.scale(one.centers)) != truth.labels[self.watched]
         return np.asarray(moved)

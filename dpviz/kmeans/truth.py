@@ -36,10 +36,7 @@ def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KM
 
 @dataclass(frozen=True, eq=False)
 class KMeansTruth:
-    """The noise-free k-means clustering of some records, with everything that scores need.
-
-    k-means starts from the centres ``start``; None searches for the best clustering.
-    """
+    """The noise-free k-means clustering of records; from ``start``, or the best that is found."""
 
     records: Records
     clusters: int
@@ -64,8 +61,7 @@ class KMeansTruth:
     def beyond(self, centers: Centers) -> KMeansTruth:
         """Return the truth with this number of centres, improved if ``centers`` are better.
 
-        The better truth is the result of k-means from ``centers``, which is never worse than
-        ``centers``. So the error of ``centers`` divided by the truth's error is 1 or more.
+        So the error of ``centers`` divided by the truth's error is 1 or more.
         """
         if len(centers) != self.clusters:
             return self.at(len(centers)).beyond(centers)
@@ -138,32 +134,24 @@ class KMeansTruth:
         return self.wcss(self.centers), self.nicv(self.centers)
 
     def matched(self, run: KMeansRun) -> KMeansRun:
-        """Return a run whose cluster k is matched to true cluster k (Hungarian method).
-
-        If the run has more clusters than the true run (see :attr:`fewer`), its unmatched clusters
-        are last.
-        """
+        """Return a run whose cluster k is matched to true cluster k (Hungarian method)."""
         true = self.at(len(run.centers)).centers
         _, order = of_centers.match(self.space.scale(true), self.space.scale(run.centers))
         others = np.setdiff1d(np.arange(len(run.centers)), order)
         return run.reordered(np.concatenate([order, others]))
 
     def numbered(self, run: KMeansRun) -> KMeansRun:
-        """Return a run whose cluster k is the nearest that belongs to true cluster k.
+        """Return a run whose cluster k is the nearest that belongs to true cluster k: for pictures.
 
-        This is for pictures. Unlike in :meth:`matched`, a true cluster without a private centre
-        does not shift the numbers of others, see
-        :func:`dpviz.metrics.centers.owners_first`.
+        Unlike in :meth:`matched`, a true cluster without a centre does not shift the numbers of
+        others.
         """
         scale = self.space.scale
         true = self.at(len(run.centers)).centers
         return run.reordered(of_centers.owners_first(scale(true), scale(run.centers)))
 
     def scores(self, run: KMeansRun, names: tuple[str, ...] = OF_CENTERS) -> dict[str, float]:
-        """Scores of a private run that depend only on its centres (see ``OF_CENTERS``).
-
-        Ratios are relative to :meth:`beyond`, so they are 1 or more.
-        """
+        """Scores of a private run that depend only on its centres; ratios are to :meth:`beyond`."""
         one = Evaluation(self.beyond(run.centers), run)
         return {name: float(SCORES[name].compute(one)) for name in names}
 

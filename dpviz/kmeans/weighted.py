@@ -37,10 +37,7 @@ def k_means(
     few: Floats | None = None,
     few_weights: Floats | None = None,
 ) -> Floats:
-    """Centres (K, d) of weighted points (n, d), weights (n,).
-
-    If ``few`` points that represent the same records are given, k-means starts on them.
-    """
+    """Centres (K, d) of weighted points (n, d), weights (n,); starts on representative ``few``."""
     if few is None or few_weights is None:
         few, few_weights = points, weights
     start, start_weights = _heavy(few, few_weights, clusters, generator)
@@ -63,11 +60,8 @@ def swapped(
 ) -> Floats:
     """Run Lloyd's iteration, then move useless centres into clusters with a large error.
 
-    Ends after ``failures`` moves in a row without a gain.
-
-    Notes
-    -----
-    k-means-u* (Fritzke 2017, arXiv 1706.09059) with a random choice among the best candidates.
+    Ends after ``failures`` moves in a row without a gain. k-means-u* (Fritzke 2017, arXiv
+    1706.09059) with a random choice among the best candidates.
     """
     best = centers.copy()
     errors, losses = _lloyd(points, weights, best)

@@ -1,7 +1,4 @@
-"""Choice of the budget share of the first release of all counts, from the coarsest release.
-
-This is post-processing of a release, so any other choice would be equally private.
-"""
+"""Choose the budget share of the first release of all counts, from the coarsest release alone."""
 
 from __future__ import annotations
 
@@ -38,13 +35,10 @@ class Choice(NamedTuple):
 def choose_share(noisy: NDArray[np.float64], rate: float, density: float) -> Choice:
     """Choose the share for which the fewest cells cross the density threshold.
 
-    After the first release, low cells can't be distinguished from empty cells. Low cells use the
-    remaining budget for their number of zeros; other cells use this budget for a finer release. A
-    small share makes dense cells low. A large share adds noise to the number of zeros, and
-    therefore to the rank.
-
-    ``noisy`` are counts released with the first of ``SHARES``, any shape. ``rate`` is epsilon of
-    all releases per record, that is, 1 / scale of the noise with the whole budget.
+    Low cells can't be told from empty cells: they use the remaining budget for their number of
+    zeros, others for a finer release. A small share makes dense cells low; a large share adds noise
+    to the number of zeros, and so to the rank. ``noisy`` are counts released with the first of
+    ``SHARES``; ``rate`` is 1 / scale of the noise with the whole budget.
     """
     cells, first = noisy.size, SHARES[0] * rate
     if cells * rate**2 < TINY_BUDGET:

@@ -1,18 +1,12 @@
-"""Private choice of grid g and density p.
+"""Private choice of grid g and density p, which Chen, Yu, Chirkova (section 8) leave open.
 
-Chen, Yu and Chirkova (section 8) do not say how users who don't know the data can find these
-parameters. Here g follows from a noisy number of records, and p follows from noisy counts that the
-technique publishes in any case:
-
-* **g**: more records, or a larger epsilon, allow a finer grid: ``8 (n epsilon)^(1/5)`` cells per
-  axis. The number n of records gets a share ``RECORDS_SHARE`` of epsilon.
-* **p**: the best p separates records, loses few records, and would find the same clusters again.
-  Candidates are compared on noisy counts only, which costs no budget: see
-  :func:`worth_of_densities`.
+g: ``8 (n epsilon)^(1/5)`` cells per axis; the number n of records gets a share ``RECORDS_SHARE`` of
+epsilon. p: the best p separates records, loses few, and would find the same clusters again, by
+noisy counts that are published in any case: see :func:`worth_of_densities`.
 
 Proof: one record changes n by one, so Lap(1 / (share epsilon)) hides the record. All later steps
 run on the grid that follows from the noisy n, with the remaining epsilon (sequential, adaptive
-composition). Everything else is computed from released noisy numbers (post-processing).
+composition). Everything else is post-processing.
 """
 
 from __future__ import annotations
@@ -64,11 +58,9 @@ _WHOLE = 10**6
 
 
 def chosen_grid(records: float, epsilon: float, ndim: int, level: int) -> int:
-    """Cells per axis for a noisy number of records.
+    """Cells per axis for a noisy number of records: at least two blocks, and only whole blocks.
 
-    In two dimensions this is ``8 (n epsilon)^(1/5)``; in other dimensions the total number of cells
-    is the same. The number is a multiple of 2**level, so that blocks are whole, and each axis has
-    at least two blocks.
+    In two dimensions ``8 (n epsilon)^(1/5)``; in others the total number of cells is the same.
     """
     side = math.pow(_SIDE * math.pow(max(records * epsilon, 1.0), _GROWTH), 2 / ndim)
     block = 1 << level
@@ -126,10 +118,8 @@ def with_density(
 ) -> tuple[Config, dict[float, float]]:
     """Choose p from a noisy average subband; return the configuration and the worth of each p.
 
-    Without a private choice, the configuration is unchanged and the worths are empty. ``rank``
-    estimates, from noisy numbers, how many coefficients of W' are significant for a p. ``redrawn``
-    samples the noise on W' again. The accountant is only used for randomness, since
-    post-processing costs no budget.
+    Unchanged and empty without a private choice. ``rank`` estimates, from noisy numbers, how many
+    coefficients of W' are significant for a p; ``redrawn`` samples the noise on W' again.
     """
     if config.choose != PRIVATE:
         return config, {}
@@ -165,15 +155,11 @@ def worth_of_densities(
 ) -> dict[float, float]:
     """Rate each p by comparing its clusters on noisy counts with its clusters on resampled counts.
 
-    Takes noisy numbers of records of every block, the same numbers with records and noise sampled
-    again, and the number of significant blocks for each of ``DENSITIES``. Returns for each density
-    its worth, the mean of ``F^4 * share * different``, from 0 to 1; the best density is chosen.
-
-    Only records that are in clusters of both results are used. ``F`` is the F-measure between the
-    clusters of both results: it is high if the same clusters would be found again. ``share`` is the
-    share of these records among all records: noise should not be a large part of the data.
-    ``different`` is the probability that two of these records are in different clusters (Gini's
-    index): one cluster with all records is stable, but useless.
+    Takes noisy records per block, the same resampled, and the number of significant blocks for each
+    of ``DENSITIES``. The worth is the mean of ``F^4 * share * different``, over records that are in
+    clusters of both results: ``F`` is the F-measure between them, ``share`` their share of all
+    records, ``different`` the probability that two of them are in different clusters (Gini's
+    index).
     """
     weights = np.maximum(blocks, 0) * (_WHOLE / max(float(blocks.sum()), 1.0))
     found = (_labels(each, ranks) for each in (blocks, *again))

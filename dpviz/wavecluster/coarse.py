@@ -1,10 +1,9 @@
 """Whether a grid is too coarse to tell the clusters of the data apart.
 
-The judge is the true run on a finer grid. It is no judge if its significant cells have few records
-on average, or not clearly more than other cells: then its clusters are pieces. Of its clusters,
-those count that have at least a hundredth of the records of all its clusters. Each of them belongs
-to the cluster of the coarse grid that has most of its cells. The grid is *too coarse* if the
-clusters that count belong to at most half as many clusters of the coarse grid.
+The true run on a finer grid judges, if its significant cells have many records, and more than other
+cells. Its clusters with at least a hundredth of the clustered records count; each belongs to the
+coarse cluster with most of its cells. The grid is too coarse if they belong to at most half as
+many.
 """
 
 from __future__ import annotations
@@ -22,10 +21,7 @@ LEAST, LEAST_RATIO = 20, 1.5
 
 
 def joined(coarse: Truth, fine: Truth) -> tuple[int, int] | None:
-    """Numbers of clusters on a coarse and on a finer grid; None if the grid is not too coarse.
-
-    ``fine`` is the true run with the same settings on the finer grid.
-    """
+    """Numbers of clusters on a coarse and a finer grid (``fine``); None if it is not too coarse."""
     labels, records = fine.stages.labels, fine.records
     least = max(LEAST, LEAST_RATIO * records.mean())
     if records.sum(where=labels > 0) < least * np.count_nonzero(labels):

@@ -25,8 +25,8 @@ T = TypeVar("T", bound=np.generic)
 def connected_components(significant: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
     """Label the clusters: groups of significant cells that touch at edges or corners.
 
-    In the labels grid 0 means not significant, and 1 to ``n_clusters`` are clusters from the
-    largest to the smallest. Clusters of equal size are in reading order.
+    0 means not significant; 1 to ``n_clusters`` are from the largest, of equal size in reading
+    order.
     """
     structure = np.ones((3,) * significant.ndim, dtype=bool)
     labels, n_clusters = ndimage.label(significant, structure=structure)
@@ -55,9 +55,8 @@ def label_points(
 ) -> NDArray[np.int32]:
     """Cluster of each of the points (n, d), shape (n,), from 0; -1 = noise, as in scikit-learn.
 
-    ``shape`` is the shape of the counts; ``labels`` has one entry per block of 2**level cells a
-    side. Points outside the domain get the label of the border cell (``"clip"``) or are noise
-    (``"drop"``).
+    ``labels`` has one entry per block of 2**level cells a side of counts of this ``shape``. Points
+    outside the domain get the label of the border cell (``"clip"``) or are noise (``"drop"``).
     """
     check_outside(outside)
     # The table has one label per cell of the fine grid, so each point needs one look-up.

@@ -1,7 +1,4 @@
-"""Inference from noisy counts: likelihoods, and the distribution of the true counts.
-
-This is post-processing: nothing here reads data.
-"""
+"""Inference from noisy counts: likelihoods, and the distribution of the true counts."""
 
 from __future__ import annotations
 
@@ -22,29 +19,12 @@ PARTS = 4
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Released:
-    """All releases of counts by a method; post-processing uses nothing else.
+    """All releases of counts (whole numbers, any shape) by a method: all that post-processing uses.
 
-    Parameters
-    ----------
-    noisy
-        Noisy counts, whole numbers, any shape.
-    rate
-        1 / scale of the two-sided geometric noise of each count, same shape.
-    low
-        Mask of the low counts: after the rough release, only the number of zeros among them is
-        released.
-    zeros
-        Noisy number of zeros among the low counts.
-    zeros_rate
-        1 / scale of the noise in ``zeros``; 0 if no count is low.
-    rough
-        Release of all counts that decides which counts are low; the finest release if no count is
-        low. Same shape.
-    rough_rate
-        1 / scale of the noise in ``rough``.
-    room
-        Number of grid cells that each count sums, same shape; smaller at a padded edge. None if it
-        is the same for all counts.
+    ``rate``: 1 / scale of the two-sided geometric noise of each count. ``low``: counts of which,
+    after the ``rough`` release, only the noisy number of ``zeros`` is released (``zeros_rate`` 0:
+    none are low; then rough is the finest release). ``room``: cells that each count sums, None if
+    equal.
     """
 
     noisy: Floats
@@ -61,9 +41,8 @@ class Released:
 class Bins:
     """Geometric bins of counts, divided into parts: 0, 1, 2, ..., then wider bins.
 
-    Bin j has the whole numbers from ``edges[j]`` to below ``edges[j + 1]``, and the parts from
-    ``first[j]`` to below ``first[j + 1]``; both arrays have shape (J + 1,). ``parts`` has the edges
-    of the parts, shape (I + 1,).
+    Bin j has whole numbers from ``edges[j]`` to below ``edges[j + 1]``, and parts (edges (I + 1,))
+    from ``first[j]`` to below ``first[j + 1]``; both have shape (J + 1,).
     """
 
     edges: Floats
@@ -99,11 +78,7 @@ def noise_variance(rate: float) -> float:
 
 
 def likelihood(noisy: Floats, rate: Floats, edges: Floats) -> Floats:
-    """Mean of P(noisy | count) over the whole numbers of each bin, shape (m, J).
-
-    Factors that are the same for all counts are left out. ``noisy`` and ``rate`` are as in
-    :class:`Released`, shape (m,); ``edges`` has shape (J + 1,).
-    """
+    """Mean of P(noisy count | count) over the whole numbers of each bin, (m, J), up to a factor."""
     q = np.exp(-rate)[:, None]
     # Sum of q^abs(noisy - count) over all counts below an edge, by the geometric series.
     distance = edges[None] - 1 - noisy[:, None]
@@ -118,10 +93,9 @@ def expectation_maximisation(
 ) -> Floats:
     """Improve the weights of a mixture, so that the observations are more likely.
 
-    ``chances`` is the likelihood of each observation under each component, shape (m, J).
-    ``weights`` are the initial weights, shape (J,), or (k, J) for k mixtures. ``times`` is the
-    number of times that each observation occurs, shape (m,). ``zero`` has the fixed weights of the
-    first component, shape (k, 1); None if they are not fixed.
+    ``chances`` (m, J) of each observation under each component; weights (J,), or (k, J) for k
+    mixtures; ``times`` (m,) that each occurs; ``zero`` (k, 1): fixed weights of the first
+    component.
     """
     turned = np.ascontiguousarray(chances.T)
     for _ in range(steps):

@@ -1,28 +1,15 @@
 """Follows a true cluster through the steps of a private run, to find why it is not kept.
 
-:mod:`dpviz.wavecluster.fates` defines the possible fates of a cluster.
+:mod:`dpviz.wavecluster.fates` defines the fates. The stage of a cluster C is the first that
+applies: ``grid``: C has one or two cells and was not joined; or is broken, shrunk or lost, and is
+several clusters (of a quarter of C's records each) on a grid twice as fine, without noise.
+``components``: one cell of C, or beside C, decides: if only it is private, C is not kept, and if
+only it is true, C is kept (``cell_stage`` moved it). ``counts``: C is not kept with the true
+threshold, even if each cell has only the noise of its own counts. ``subband``: the same with noise
+of other cells, which Haar does not have. ``threshold``: with all noise and the true threshold, C is
+kept.
 
-If a cluster C is not kept, its stage is the first of these stages that applies:
-
-``grid``
-    C has one or two cells, so that one cell decides its fate, and C was not joined. The stage is
-    also ``grid`` if C is broken, shrunk or lost, and is several clusters on a grid that is twice as
-    fine, without noise (at least two of these have a quarter of C's records each).
-``components``
-    One cell of C, or one cell that touches C, bridges clusters or cuts C. If only this cell is
-    private and all other cells are true, C is not kept. If only this cell is true and all other
-    cells are private, C is kept. (This stage is before the next three stages, which are about many
-    cells; ``cell_stage`` is the one of these three stages that moved this cell.)
-``counts``
-    C is not kept with the true threshold, even if each cell of the subband has only the noise of
-    its own counts.
-``subband``
-    C is not kept if noise from other cells' counts is added. With Haar there is no such noise.
-``threshold``
-    With all noise in the cells and the true threshold, C is kept: the private threshold broke C.
-
-So private stages replace true stages one after the other. To find changes that would have kept C,
-thresholding and components also run with exchanged parts, see ``RUNS``. All this reads the true
+Thresholding and components also run with exchanged parts, see ``RUNS``. All this reads the true
 data: it is for exploration, never for a release.
 """
 
@@ -80,22 +67,11 @@ PART = 0.25
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The outcome for one true cluster in another result.
+    """The outcome for one true cluster in another result, in cells.
 
-    Parameters
-    ----------
-    fate, overlap
-        Fate as in :mod:`dpviz.wavecluster.fates`; intersection over union with the match, in cells.
-    match, match_cells
-        Label of the cluster that contains most of the true cluster's cells (0 if none is
-        significant), and number of cells of the match.
-    left, pieces
-        Number of this cluster's cells that are still significant; number of clusters with these
-        cells.
-    joined
-        Labels of other true clusters with at least half as many cells in the match.
-    swallowed
-        Labels of other true clusters with more than half of their own cells in the match.
+    ``match``: label of the cluster with most of its cells (0: none is significant). ``left``: cells
+    that are still significant, in ``pieces``. ``joined``: other true clusters with at least half as
+    many cells in the match; ``swallowed``: with more than half of their own cells.
     """
 
     fate: Fate
@@ -112,29 +88,11 @@ class Outcome:
 class Diagnosis:
     """The outcome for a true cluster, the stage that caused it, and runs that would have kept it.
 
-    Parameters
-    ----------
-    cluster, cells
-        Label of the true cluster; number of its cells.
-    outcome, runs
-        Outcome in the private run; outcome in each of ``RUNS``.
-    stage, at_stage
-        First stage at which the true and the private run differ; None if the cluster is kept.
-        Outcome if the stages up to this stage are private and later stages are true: for ``counts``
-        and ``subband``, with the noisy cells and the true threshold; otherwise ``outcome``.
-    finer_parts
-        Number of clusters that C is on a grid twice as fine, without noise; None if there is no
-        finer grid.
-    cell, cell_stage
-        Position of the one cell that bridges or cuts, and the stage that moved it; or None.
-    missed, invented
-        At this stage: number of cells of the cluster that are not significant; number of
-        significant cells that touch the cluster.
-    threshold, private_threshold
-        Thresholds d and d'.
-    separation, noise
-        Mean coefficient of the cluster minus the mean coefficient of the cells that touch it; root
-        mean square of the noise on all these cells.
+    ``at_stage``: outcome if stages up to this are private and later stages true. ``finer_parts``:
+    number of clusters on a grid twice as fine, or None. ``cell``: the one that bridges or cuts,
+    moved at ``cell_stage``. ``missed`` cells of the cluster are not significant and ``invented``
+    cells beside it are, at this stage. ``separation``: mean coefficient above that of cells beside;
+    ``noise``: root mean square on both.
     """
 
     cluster: int
@@ -170,9 +128,8 @@ class RetainedDraws:
 class Diagnostics:
     """A private run, the true run, and runs in which one part is exchanged.
 
-    ``doubled`` is the same draw with twice the budget. ``finer`` is the true run on a grid with
-    twice as many cells per axis; None if only counts are known. Raises InputError if the runs do
-    not have matching grids.
+    ``doubled`` is the draw with twice the budget; ``finer`` the true run on a grid twice as fine,
+    None if only counts are known. Raises InputError if grids do not match.
     """
 
     truth: Truth

@@ -1,8 +1,4 @@
-"""Tests whether released counts show records, and whether the records have structure.
-
-The releases are tested for two hypotheses: "no record at all", and "records spread evenly over all
-cells". This is post-processing: nothing here reads data.
-"""
+"""Tests whether released counts show records, and more structure than evenly spread records."""
 
 from __future__ import annotations
 
@@ -50,11 +46,7 @@ _DEVIATIONS, _LARGE, _POINTS = 12.0, 1e6, 20_001
 
 
 def evidence(released: Released, generator: np.random.Generator) -> Evidence:
-    """Test the releases; the generator simulates counts with which the rough counts are compared.
-
-    Evenly spread records are independent, and each record is in any cell with the same probability.
-    So groups of records, for example with equal values, are a structure.
-    """
+    """Test the releases; the generator simulates evenly spread independent records to compare."""
     none = _chance_if_none(released) >= FALSE_ALARM / 2
     if released.rough.size == 1:
         # A single count can't be uneven.
@@ -71,11 +63,7 @@ def evidence(released: Released, generator: np.random.Generator) -> Evidence:
 
 
 def coherence(deviations: Floats, width: int) -> Floats:
-    """Sum, over all cells, of the squared sum of deviations in the window around the cell.
-
-    The window has ``width`` cells along each axis; the width is odd. Takes several grids, shape
-    (m, g, ...); returns shape (m,).
-    """
+    """Sum (m,) of squared sums of deviations (m, g, ...) in windows of odd width around cells."""
     axes = tuple(range(1, deviations.ndim))
     sums = deviations
     for axis in axes:
@@ -120,10 +108,7 @@ def _chance_beyond(seen: float, drawn: Floats) -> float:
 
 
 def chance_of_count(count: float, mean: float, rate: float) -> float:
-    """Chance that a noisy count is at least ``count``, if the true count is Poisson with ``mean``.
-
-    The rate is 1 / scale of the two-sided geometric noise.
-    """
+    """Chance that a noisy count is at least ``count``, if the true one is Poisson with ``mean``."""
     wide = _DEVIATIONS * (math.sqrt(mean) + 3)
     if mean < _LARGE:
         true = np.arange(max(math.floor(mean - wide), 0), math.ceil(mean + wide) + 1.0)
@@ -138,10 +123,7 @@ def chance_of_count(count: float, mean: float, rate: float) -> float:
 
 
 def _chance_if_none(released: Released) -> float:
-    """Chance of at least this many records in the releases if there are no records.
-
-    Two tests are combined: the total of the rough counts, and the number of nonempty low cells.
-    """
+    """Chance of such a total and number of nonempty low cells, if there are no records."""
     missing = int(released.low.sum()) - released.zeros
     # This is the tail of geometric noise; the tail of Laplace noise is smaller.
     beyond = (

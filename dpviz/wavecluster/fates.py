@@ -50,19 +50,10 @@ _SAID: dict[Fate, str] = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fates:
-    """Fates of the true clusters, and private clusters without a true cluster.
+    """Fates (n,) of the true clusters, and labels of private clusters without a true cluster.
 
-    Parameters
-    ----------
-    of
-        Fate of each true cluster, shape (n,).
-    match
-        Label of each true cluster's match, 0 for a lost cluster, shape (n,).
-    beside
-        Whether true cluster j has at least half as many cells in the match of true cluster i as i
-        has, in row i and column j, shape (n, n); False for j = i.
-    invented, splinters
-        Labels of private clusters that are invented, and of splinters.
+    ``match`` (n,): label of each match, 0 if lost. ``beside`` (n, n): whether true cluster j has at
+    least half as many cells as i in the match of i.
     """
 
     of: NDArray[np.str_]

@@ -1,18 +1,12 @@
 """OCM and 2CE: whether classifiers learned from true and private clusters agree.
 
-Cluster nine tenths of the points, learn a classifier from the labelled cells of the subband, and
-predict the last tenth. Do this once with the true run and once with a private run.
+Cluster nine tenths of the points, learn a classifier from the subband's labelled cells, predict the
+last tenth; once with the true run and once with a private run. Unlike in the paper, each tenth is
+held out in turn, and insignificant cells are class 0, so that lost and added cells change the
+scores, which are higher. With ``alone``, only significant cells are learned, as in the paper.
 
-Two things differ from the paper. First, the paper learns only from the significant cells, so its
-classifiers put every held-out point into a cluster. Here insignificant cells are also learned and
-predicted, as class 0, so that lost and added cells change the scores; these scores are higher than
-in the paper. With ``alone``, :func:`agreement` learns as the paper does. Second, the paper holds
-out one tenth of the points. Here each tenth is held out in turn, and the scores are averaged.
-
-The paper learns a C4.5 decision tree from the cell centres. A tree on the centres of a full grid
-splits between neighbouring cells. A fully grown tree gives every cell its own label, so it predicts
-for a point the label of the point's cell. So :func:`agreement` looks this label up. A tree on the
-significant cells alone splits halfway between two of them, so this tree is grown.
+The paper learns C4.5 trees from the cell centres. A full tree on a full grid gives every cell its
+own label, so :func:`agreement` looks it up. A tree on significant cells alone is grown.
 """
 
 from __future__ import annotations
@@ -41,11 +35,7 @@ _TREE = 2**22
 
 
 class Folds:
-    """The points of a source, split into ten parts.
-
-    A fixed shuffle depends only on the points. So all methods, seeds and budgets are compared on
-    the same parts.
-    """
+    """The points of a source in ten parts, by a shuffle that depends only on the points."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -114,14 +104,8 @@ def agreement(
 ) -> tuple[float, float]:
     """OCM and 2CE that compare private with true clusters, averaged over the folds.
 
-    Takes the stages of both runs on each training part. Cells that are not significant are trained
-    and predicted as a separate class; if ``alone``, they are not trained, and every point gets a
-    cluster.
-
-    Notes
-    -----
-    Chen, Yu, Chirkova, section 6.2, by cell look-up (see the module's description). Tests check
-    that the decision tree gives the same scores.
+    Takes the stages of both runs on each training part. If ``alone``, cells that are not
+    significant are not trained, and every point gets a cluster. Chen, Yu, Chirkova, section 6.2.
     """
     scores = []
     for counts, expected, found in zip(folds.test_counts, true, private, strict=True):
@@ -141,12 +125,7 @@ def agreement(
 
 
 def _learned_alone(stages: Stages, filled: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Clusters of the filled cells of the grid, by a tree on the centres of significant cells.
-
-    All points of a cell get the same cluster, because the tree splits between cells of the grid:
-    its blocks have an even number of cells per side. Too large trees are replaced by the nearest
-    significant cell.
-    """
+    """Clusters of filled cells, by a tree on significant cells (too large: by the nearest)."""
     from sklearn.tree import DecisionTreeClassifier
 
     significant, labels, side = stages.significant, stages.labels, 2**stages.level

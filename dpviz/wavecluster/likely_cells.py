@@ -1,7 +1,4 @@
-"""Decides which cells are reported as significant, given each cell's chance of being significant.
-
-This is post-processing: nothing here reads data.
-"""
+"""Decides which cells are reported as significant, given each cell's chance to be significant."""
 
 from __future__ import annotations
 
@@ -45,26 +42,18 @@ def likely_cells(
 ) -> NDArray[np.bool_]:
     """Mask of the cells to report: the likeliest cells, except cells that make a doubtful join.
 
-    If all chances are near 0 or 1, the likely cells are reported. Doubt is the expected number of
-    wrong cells if all cells with a chance above one half were reported, divided by the expected
-    number of significant cells. With more doubt, the number of reported cells is closer to the
-    expected number, and a cell's surroundings have more weight in its rank. The reason is that few
-    cells are likely if noise hides nearly all cells. Then leaving out most other cells costs more
-    than reporting some wrong cells. But if too few reported cells were correct, reporting no cell
-    would cost less. So the final number is the geometric mean of the number above and a second
-    number. The second number is the largest number, up to the first, at which enough cells are
-    correct on average.
+    Doubt is the expected number of wrong cells, if all with a chance above one half were reported,
+    by the expected number of significant cells. Without doubt, likely cells are reported. With more
+    doubt, their number is closer to the expected number, since leaving out most cells costs more
+    than some wrong cells, and surroundings have more weight in the rank. The final number is the
+    geometric mean of this number and of the largest number at which enough cells are correct.
 
-    If noise hides single cells but not wide clusters, a coarse estimate of the coefficients ranks
-    cells better. ``trust``, from 0 to 1, is the weight of this estimate in the rank. With a trust
-    above one half, only the expected number is used, because the number of likely cells has no
-    meaning then.
+    If noise hides cells but not wide clusters, a coarse estimate ranks better; ``trust`` (0 to 1)
+    is its weight. Above one half, only the expected number is used.
 
-    A missing or false cell costs one cell in DSG_C. A wrong join costs a whole cluster in every
-    score, and one of several doubtful cells is enough for a wrong join. A wrong gap costs the same,
-    so wide joins stay, for example between two parts of a broad cluster. If doubt is large, all
-    chances are so low that a gap is only visible as a saddle, that is, a cell with a lower chance
-    than the cells on both sides.
+    A missing or false cell costs one cell in DSG_C; a wrong join or gap costs a cluster in every
+    score. So doubtful cells must not join, but wide joins stay, and with much doubt a gap is a
+    saddle: a cell with a lower chance than both sides.
     """
     if not chance.any():
         return np.zeros(chance.shape, dtype=bool)
@@ -139,20 +128,10 @@ def grown(
 ) -> NDArray[np.bool_]:
     """Add cells one by one to clusters; leave out weak cells that would join two clusters.
 
-    A weak cell is left out if it touches two large clusters, or if it is on a saddle between two
-    clusters of at least ``FEW`` cells. Places are flat indices. Returns the mask of added cells.
-
-    Parameters
-    ----------
-    order, weak
-        Positions of the cells in the order in which they are added, not at the edge of the grid;
-        mask of the weak cells.
-    near, large
-        Index differences between a position and the positions that touch it; smallest number of
-        cells of a large cluster.
-    heights, saddle
-        Height of each position. A cell is on a saddle between two clusters if its height is below
-        this share of the lower mean height of both clusters; with 0, no cell is on a saddle.
+    That is, if they touch two ``large`` clusters, or are on a saddle between two clusters of at
+    least ``FEW`` cells: the height is below the share ``saddle`` of the lower mean height. Places
+    are flat indices, not at the edge, in ``order``; ``near`` are index differences of touching
+    places.
     """
     parent = np.full(weak.size, -1)
     size, sums = np.zeros(weak.size, np.int64), np.zeros(weak.size)

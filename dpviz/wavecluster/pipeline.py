@@ -1,7 +1,6 @@
-"""The five steps of WaveCluster, for true and private runs.
+"""The five steps of WaveCluster, for true and private runs: a technique replaces or adds a step.
 
-points -> counts -> average subband -> significant cells -> clusters -> labels. A private technique
-replaces or adds a step; all later steps use the same code.
+Points -> counts -> average subband -> significant cells -> clusters -> labels.
 """
 
 from __future__ import annotations
@@ -53,28 +52,10 @@ class Crossed:
 class Source:
     """A data set with one domain and grid, in the form that the methods read; not private.
 
-    The counts need one pass over the points. Later changes of sliders (epsilon, alpha, p, the
-    wavelet, the seed) don't need another pass.
-
-    Parameters
-    ----------
-    counts, domain
-        True counts M, shape (g, ...), int64; bounds of the grid.
-    n_outside, dropped
-        Number of points outside the domain; number of rows that the pass over stored records left
-        out.
-    gather
-        Function that returns the points that take part. The function is called once, by the few
-        methods that need more than the counts.
-    locate
-        Function that returns the positions of the points, if this is possible without ``gather``.
-    classes
-        Known class of each point that takes part, from 0, shape (n,); used only for scores.
-    fixed
-        Whether the data were given as counts, so that no other grid is possible.
-    recount
-        Function that counts stored records on another grid over the domain, in a new pass; None if
-        the records are in memory.
+    True counts M (g, ...); later changes of sliders need no new pass. ``gather`` returns the points
+    that take part, for methods that need more than counts; ``locate`` their positions without it.
+    ``classes`` (n,) are for scores. ``fixed``: data given as counts. ``recount`` counts stored
+    records on another grid; None in memory. ``dropped``: rows that a pass left out.
     """
 
     counts: NDArray[np.int64]
@@ -99,10 +80,9 @@ class Source:
     ) -> Source:
         """Count a data set on a grid. Data given as counts have their own grid and box.
 
-        The default domain is the declared domain of the data set, otherwise the range of its points
-        (not private). ``empty`` allows a domain without points; a release needs this, because it
-        must not reveal whether the domain has points. Raises InputError if grid, domain and data
-        are not compatible.
+        Default domain: the declared domain, or the range of the points (not private). ``empty``
+        allows a domain without points: a release must not reveal that. Raises InputError if grid,
+        domain and data are not compatible.
         """
         check_outside(outside)
         if dataset.counts is not None:
@@ -166,10 +146,7 @@ class Source:
         return said
 
     def refined(self, most: int) -> NDArray[np.int64]:
-        """Count the records on the finest refinement of the grid, of at most ``most`` cells a side.
-
-        A grid that is too fine to be refined is returned without a pass over the records.
-        """
+        """Count the records on the finest refinement of the grid, at most ``most`` cells a side."""
         factor = max(1, most // max(self.shape))
         if factor == 1:
             return self.counts
@@ -234,8 +211,7 @@ class Source:
     def lattice(self) -> tuple[int, ...] | None:
         """Cells per axis of the lattice to which records are rounded; None if no lattice fits.
 
-        The lattice depends only on the grid. If the lattice depended on the number of records, one
-        more record could change the rounding of all other records.
+        It depends only on the grid: with the number of records, one more would move all others.
         """
         factor = int(LATTICE_CELLS ** (1 / len(self.shape)) + 1e-9) // max(self.shape)
         return tuple(side * factor for side in self.shape) if factor else None
@@ -285,19 +261,8 @@ _UNCLEAR = (
 class Stages:
     """All stages of one run of the pipeline, true or private.
 
-    Parameters
-    ----------
-    counts, average
-        M or M', shape (g, ...); average subband W or W', one cell per block of 2**level cells.
-    threshold
-        Density threshold d or d' with its rank.
-    labels, n_clusters
-        Labels grid with the shape of ``average``: the number of the cluster, 0 for not significant;
-        number of clusters.
-    wavelet, level
-        Wavelet and level of the transform from M to W.
-    evidence
-        Result of the test whether the releases of a private run show structure.
+    Counts M or M' (g, ...); average subband W or W', one cell per block of 2**level cells; labels
+    with its shape, 0 for not significant; ``evidence``: whether releases show structure.
     """
 
     counts: NDArray[np.number]
@@ -354,10 +319,7 @@ class Stages:
 
     @cached_property
     def details(self) -> tuple[dict[str, Floats], ...]:
-        """Detail subbands of every level, the finest first, with keys "ad", "da", "dd" in 2-D.
-
-        Clusters do not need these subbands, so they are computed at first use.
-        """
+        """Detail subbands of every level, the finest first, with keys "ad", "da", "dd" in 2-D."""
         return detail_subbands(self.counts, self.wavelet, self.level)
 
 
@@ -373,10 +335,7 @@ def cluster(
     average: Floats | None = None,
     threshold: Threshold | None = None,
 ) -> Stages:
-    """Run the steps after quantizing to M or M': transform, threshold, components.
-
-    A technique that computes subband or threshold itself passes them as arguments.
-    """
+    """Run the steps after quantizing to M or M', except those whose results are given."""
     if average is None:
         average = transform(counts, config)
     if threshold is None:
@@ -395,10 +354,7 @@ def cluster(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Leaves:
-    """Boxes of a synopsis in coordinates from 0 to 1: lower corners and widths, shape (m, d).
-
-    ``records``, shape (m,), has the noisy numbers of records, which may be negative.
-    """
+    """Boxes of a synopsis from 0 to 1 (m, d), and their noisy numbers of records (m,)."""
 
     low: Floats
     size: Floats
@@ -413,20 +369,9 @@ class Leaves:
 class Run:
     """One run of a method: its stages, its spent budget, and its secret numbers.
 
-    Parameters
-    ----------
-    config, decision
-        Public parameters, with g and p that the technique may have chosen; text about this choice.
-    stages, ledger
-        Stages, which are all private results if the run is private and sound; spent budget, which
-        is empty for the true run.
-    trace
-        Numbers from the true data (Z, the rank of PrivTHREM's threshold): for the owner's
-        screen, never for a release.
-    worth
-        Worth of each candidate for p, computed from noisy counts, if the technique chose p.
-    leaves
-        Boxes of the private synopsis, if the technique draws synthetic points from a synopsis.
+    ``trace`` has numbers from the true data (Z, the rank of PrivTHREM's threshold): never for a
+    release. ``decision`` and ``worth`` describe g and p that the technique chose; ``leaves`` a
+    synopsis.
     """
 
     config: Config

@@ -1,10 +1,7 @@
 """Releases of pooled counts, computed from releases of single counts that noise hides.
 
-A pool has two counts along each axis. In 2-D the sum over a pool has twice the noise of one count,
-and four times its records. The sum does not show which of the four counts have the records. So
-there is a grid of pools for each position where the first pool can begin, and results are averaged.
-
-This is post-processing: nothing here reads data.
+A pool has two counts along each axis: in 2-D twice the noise of one count, and four times its
+records. Pools can begin at several positions; results are averaged over them.
 """
 
 from __future__ import annotations
@@ -27,10 +24,7 @@ SHORTEST = 16
 
 
 def starts(shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """Positions at which pools begin, as the number of missing counts (0 or 1) on each axis.
-
-    Empty if the grid is too small for pools.
-    """
+    """Positions at which pools begin (missing counts, 0 or 1, per axis); none in a small grid."""
     if min(shape) < SHORTEST:
         return ()
     axes = len(shape)
@@ -40,9 +34,8 @@ def starts(shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
 def pooled(released: Released, start: tuple[int, ...]) -> Released:
     """Releases of the sums over pools that begin at one of :func:`starts`.
 
-    The noise of a sum has independent parts; it is approximated by two-sided geometric noise of the
-    same variance. Low counts are not allowed: counts are low partly because their noise is
-    negative, so sums with low counts would be too small.
+    Noise is approximated by two-sided geometric noise of the same variance. Low counts are not
+    allowed: they are low partly because their noise is negative.
     """
     sizes = _sums(np.ones(released.noisy.shape), start)
     variance = noise_variance(released.rough_rate)

@@ -1,10 +1,8 @@
 """Samples of the true counts, given the released noisy counts.
 
-This is an empirical Bayes random field. The probability of a cell's count is a prior, which depends
-on the mean of its neighbours, times the likelihood of the cell's releases. Gibbs sampling gives
-joint samples of all counts, and learns the prior at the same time.
-
-This is post-processing: nothing here reads data, so any other estimate would be equally private.
+An empirical Bayes random field: a cell's count has a prior that depends on the mean of its
+neighbours, times the likelihood of its releases. Gibbs sampling gives joint samples and learns the
+prior.
 """
 
 from __future__ import annotations
@@ -59,11 +57,9 @@ SURROUNDINGS = 0.3
 def likely_counts(samples: Floats) -> Floats:
     """Samples (m, g, ...) without the records of the cells that are most likely empty.
 
-    The number of cells that keep their records is the mean number of filled cells in a sample.
-    These cells, with their surroundings, are filled in the most samples. The reason is that the
-    positions of small counts are uncertain. So each sample has small counts at other positions,
-    which are more scattered than in the true counts. With a long filter, every coefficient near a
-    small count would be positive, and the rank would be too large.
+    As many cells keep records as are filled on average: those that, with surroundings, are filled
+    most often. Each sample has small counts at other, more scattered positions than the true
+    counts; with a long filter, coefficients near them would be positive, and the rank too large.
     """
     filled = (samples > 0).mean(axis=0)
     rank = with_surroundings(filled, SURROUNDINGS)
@@ -76,11 +72,7 @@ def likely_counts(samples: Floats) -> Floats:
 def field_samples(
     released: Released, density: float, generator: np.random.Generator, sweeps: int | None = None
 ) -> tuple[Floats, float]:
-    """Samples (m, g, ...) of the counts given the releases, and expected number of filled cells.
-
-    The arguments are as in :func:`dpviz.wavecluster.significant.estimate`. ``sweeps`` is the number
-    of sweeps over all cells (default: :func:`sweeps_of`).
-    """
+    """Samples (m, g, ...) of the counts given the releases, and expected number of filled cells."""
     shape, cells = released.noisy.shape, released.noisy.size
     noisy, rate, low = released.noisy.ravel(), released.rate.ravel(), released.low.ravel()
     if sweeps is None:
@@ -160,11 +152,10 @@ def heights(bins: Bins, posterior: Floats, times: Floats, density: float) -> Flo
 
 
 def neighbours(shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Floats]:
-    """Flat numbers of the cells that touch each cell at faces or corners, and their weights.
+    """Flat numbers (cells, m) of the cells that touch each cell, and their weights (m,).
 
-    The shapes are (cells, m), with -1 outside the grid, and (m,), with m = 3^d - 1. For more than
-    ``MOST_AXES`` axes, only cells that share a face are neighbours, m = 2 d, because there would be
-    too many corners.
+    At faces or corners, m = 3^d - 1; above ``MOST_AXES`` axes only at faces, m = 2 d. -1 is
+    outside.
     """
     index = np.full([side + 2 for side in shape], -1)
     index[tuple(slice(1, -1) for _ in shape)] = np.arange(np.prod(shape)).reshape(shape)
@@ -187,9 +178,8 @@ def neighbours(shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Floats]:
 def within(low: float, high: float, noisy: float, rate: float, pick: float) -> float:
     """Sample a count from low to below high, given the noisy count, with a uniform prior.
 
-    The probability of a count is the probability of its noise, which is two-sided geometric with
-    this rate. ``pick`` in [0, 1) is the position in the distribution, which is ordered from the
-    noisy count downwards, and then from the noisy count upwards.
+    Noise is two-sided geometric with this rate. ``pick`` in [0, 1) is the position in the
+    distribution, ordered from the noisy count downwards, then upwards.
     """
     below = min(max(np.floor(noisy) - low + 1, 0.0), high - low)
     above = high - low - below
@@ -231,27 +221,14 @@ def gibbs(
     found: Floats,
     generator: np.random.Generator,
 ) -> None:
-    """Sample all counts given the releases, cell by cell.
+    """Sample all counts given the releases, cell by cell, into ``found`` (samples, cells).
 
-    The probability of bin j for a cell is proportional to the product of these factors: the
-    likelihood of j; the prior of j given the neighbours' mean height, interpolated linearly between
-    tables; exp(-rate * abs(number of zeros among the low cells - released number)); for bins of
-    small counts, ((1 + n) / (2 + n)) ** SPARSE, where n is the number of small counts among the
-    other cells. Tables are running means of these probabilities over the sweeps.
-
-    Parameters
-    ----------
-    noisy, rates, chances, parts
-        Values for each kind of release: noisy count and rate, shape (m,); likelihood of each bin,
-        shape (m, J); cumulative likelihood of the parts, shape (m, I).
-    row, bin_of
-        Kind of release of each cell; initial bin of each cell, which is changed: shape (cells,).
-    first, edges
-        Parts of the bins and their edges, as in :class:`Bins`.
-    prior, height, near, weights
-        Prior and height of each bin, shape (J,); results of :func:`neighbours`.
-    small, found
-        Bins from 1 to below ``small`` are small counts; samples to fill, shape (samples, cells).
+    Bin j of a cell is as probable as the product of its likelihood (m, J) for the cell's kind of
+    release; its prior given the neighbours' mean height, interpolated between tables; exp(-rate *
+    abs(number of zeros among the low cells - released number)); for bins 1 to below ``small``, ((1
+    + n) / (2 + n)) ** SPARSE with n small counts among the other cells. Tables are running means of
+    these probabilities over the sweeps. ``parts`` (m, I) are cumulative; ``bin_of`` (cells,)
+    changes.
     """
     cells, bins = row.size, chances.shape[1]
     tables, sums = np.empty((TABLES, bins)), np.zeros((TABLES, bins))

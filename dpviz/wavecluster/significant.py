@@ -1,9 +1,7 @@
 """Significant cells from released counts: each cell's chance from single and from pooled counts.
 
-Samples of the true counts, given the noisy counts, show how likely each cell is to be significant.
-If noise hides single counts, pooled counts show more; both together show the most.
-
-This is post-processing: nothing here reads data, so any other estimate would be equally private.
+Samples of the true counts show how likely each cell is. If noise hides single counts, pooled counts
+show more; both together show the most.
 """
 
 from __future__ import annotations
@@ -51,11 +49,10 @@ Transform = Callable[[Floats], Floats]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chances:
-    """Results from samples of the counts.
+    """Results from samples of the counts: each cell's chance to be significant, and numbers.
 
-    ``chance`` is the probability of each cell of the subband to be significant. ``expected`` is the
-    expected number of significant cells, from the distribution of all counts. ``positive`` and
-    ``threshold`` are medians over the samples: number of positive coefficients, and threshold.
+    ``expected``: number of significant cells by the distribution of all counts. ``positive``
+    (number of positive coefficients) and ``threshold`` are medians over the samples.
     """
 
     chance: Floats
@@ -74,19 +71,7 @@ class Chances:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Estimate:
-    """Significant cells, and related results.
-
-    Parameters
-    ----------
-    mask, evidence
-        Mask of the significant cells of the subband, which is empty if ``evidence`` is "even" or
-        "noise"; result of the tests for structure.
-    mean
-        Mean of the counts given the releases, with the shape of the releases.
-    positive, threshold
-        Number of positive coefficients and threshold of the subband, as medians over the samples of
-        single counts; the threshold is infinity if no cell is significant.
-    """
+    """Mask of significant cells (none if ``evidence`` is "even" or "noise"), means and medians."""
 
     mask: NDArray[np.bool_]
     evidence: Evidence
@@ -105,9 +90,8 @@ def estimate(
 ) -> Estimate:
     """Estimate the significant cells from the releases of counts (g, ...).
 
-    ``transform`` computes samples of the subband from samples of the counts, shape (m, g, ...).
-    ``pools`` decides whether pooled counts can be used; they are useless if the wavelet itself
-    blurs the counts.
+    ``transform`` maps samples of counts to samples of the subband (m, g, ...). ``pools``: whether
+    pooled counts can be used; they are useless if the wavelet itself blurs.
     """
     samples, filled = field_samples(released, density, generator)
     single = chances(samples, samples, filled, density, transform)
@@ -143,8 +127,7 @@ def chances(
 ) -> Chances:
     """Chances of the subband's cells from samples ``cells`` of the counts, shape (m, g, ...).
 
-    ``counts`` are the sampled counts: the same array, or sums over pools. ``filled`` is the
-    expected number of these counts that are not 0.
+    ``counts`` are the same, or sums over pools; ``filled`` of these are expected not to be 0.
     """
     bands = transform(cells)
     flat = bands.reshape(len(bands), -1)
@@ -171,10 +154,7 @@ def chances(
 def pooled_chances(
     released: Released, density: float, generator: np.random.Generator, transform: Transform
 ) -> Chances | None:
-    """Chances from samples of pooled counts, averaged over all positions at which pools can begin.
-
-    None if the grid is too small for pools.
-    """
+    """Chances from samples of pooled counts, over all positions of pools; None for a small grid."""
     shape, sweeps = released.noisy.shape, sweeps_of(released.noisy.size)
     found: list[Chances] = []
     for start in starts(shape):
@@ -194,9 +174,7 @@ def pooled_chances(
 def narrowness(single: Chances, wide: Chances) -> float:
     """Log of (number of cells expected from pooled counts / number from single counts).
 
-    This log is large for narrow clusters: most cells of the pools that a narrow cluster touches are
-    empty, but a pool is counted as a whole. Single counts can't show how few cells have records if
-    noise hides these records.
+    Large for narrow clusters: most cells of the pools that they touch are empty.
     """
     return math.log(max(wide.expected, 1e-9) / max(single.expected, 1e-9))
 
@@ -204,9 +182,8 @@ def narrowness(single: Chances, wide: Chances) -> float:
 def both(single: Chances, wide: Chances | None) -> tuple[Floats, float]:
     """Combine the chances from single and pooled counts; return the smaller expected number.
 
-    Log odds are averaged, not added, because both use the same releases. The weight of pooled
-    counts is larger with more doubt, and smaller for narrower clusters. The weight is 0 if pooled
-    counts show nearly no cells, or if there are no pools.
+    Log odds are averaged, not added, because both use the same releases. Pooled counts have more
+    weight with more doubt, less for narrow clusters, and none if they show nearly no cells.
     """
     if wide is None or narrowness(single, wide) <= HOLLOW:
         return single.chance, single.expected

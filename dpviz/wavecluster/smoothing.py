@@ -1,7 +1,4 @@
-"""A coarse estimate of the counts: noisy counts, smoothed with a width that they determine.
-
-This is post-processing: nothing here reads data.
-"""
+"""A coarse estimate of the counts: noisy counts, smoothed with a width that they determine."""
 
 from __future__ import annotations
 
@@ -40,15 +37,9 @@ _LEAST = 1e-9
 def smoothed(released: Released) -> Smoothed:
     """Smooth the rough counts with the width that has the smallest risk.
 
-    The risk is Stein's unbiased estimate for an estimate that is linear in the noisy counts. The
-    risk is the mean squared residual, plus twice the noise variance times the mean weight of a
-    count in its own estimate, minus the noise variance. This estimate is valid for any noise with a
-    known variance.
-
-    Notes
-    -----
-    Stein, Estimation of the mean of a multivariate normal distribution, Annals of Statistics 1981;
-    for linear estimates this is Mallows' C_p.
+    Stein's unbiased risk (Annals of Statistics 1981; Mallows' C_p), for any noise of known
+    variance: mean squared residual, plus twice the variance times the mean weight of a count in its
+    own estimate, minus the variance.
     """
     noisy, variance = released.rough, noise_variance(released.rough_rate)
     found = []

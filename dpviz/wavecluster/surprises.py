@@ -1,7 +1,4 @@
-"""Explains surprising results on the screen, in one sentence for each surprise.
-
-:attr:`Stages.notices` has the notices that follow from the releases alone: "Nothing found".
-"""
+"""Explains surprising results on the screen; :attr:`Stages.notices` are from releases alone."""
 
 from __future__ import annotations
 

@@ -1,16 +1,12 @@
 """Bounds on k' from Theorems 4, 5 and 6 of Chen, Yu and Chirkova, as numbers for one true run.
 
-The theorems bound k', the rank of the private threshold, for PrivQT, PrivTHR and PrivTHREM (section
-5.2; one version of the paper numbers them 5.7, 5.9 and 5.11). Here the theorems are used as the
-paper prints them, with the noise of the actual run. The bounds read the true data, so they are for
-the owner's screen only.
+The theorems (section 5.2; in one version 5.7, 5.9, 5.11) bound k', the rank of the private
+threshold, for PrivQT, PrivTHR and PrivTHREM, as printed, with the noise of the actual run. They
+read the true data: for the owner's screen only.
 
-The theorems are stated for Haar. With other wavelets the noise of two coefficients is not
-independent, and negative coefficients turn positive less often than half of the time. Then the
-bounds are only a guide, not a promise. ``gamma`` is only known for Haar, level 1, two columns.
-
-The theorems set |L'_n| to its expected value theta, although it varies. The cards of the three
-techniques list other errors in the printed text.
+They are stated for Haar: with other wavelets, noise of coefficients is not independent, and
+negative ones turn positive less often, so the bounds are only a guide. ``gamma`` is known for Haar,
+level 1, two columns. |L'_n| is set to its expected value theta, although it varies.
 """
 
 from __future__ import annotations
@@ -50,30 +46,12 @@ TAIL_ERROR = 1e-8
 class KBounds:
     """A theorem's bounds on k' for one true run, as printed.
 
-    Parameters
-    ----------
-    theorem, omega
-        4, 5 or 6; failure probability of each part.
-    promise
-        Proved lower bound on the share of draws with k' between ``low`` and ``high``; NaN for other
-        wavelets than Haar, for which nothing is proved.
-    low, high, most
-        k'_min and k'_max; largest possible k' (the smallest possible k' is 0).
-    eta1, eta2
-        As printed. In Theorem 6 both are at least 0, because the proof is not valid for negative
-        values.
-    theta
-        E|L'_n|, expected number of positive coefficients that noise makes non-positive; NaN in
-        Theorem 6, which does not use theta.
-    beta, gamma
-        Bound on the noise of |Z|/2, only in Theorem 5, otherwise NaN; width of the margin in W
-        around the bounds, NaN if the paper does not give it.
-    surplus
-        (1 - p) |Z| / 2, the mean surplus of k' in PrivQT if theta is 0.
-    sure_above, never_below, largest
-        All coefficients of L above the first value are found significant, and no coefficient below
-        the second value is found significant; each claim has the probability ``printed``. Largest
-        coefficient.
+    ``promise``: proved least share of draws with k' between ``low`` and ``high`` (of at most
+    ``most``); NaN unless Haar. In Theorem 6, eta1 and eta2 are at least 0, since the proof needs
+    it. ``theta``: E|L'_n|, number of positive coefficients that noise makes non-positive; NaN in
+    Theorem 6. ``beta``: bound on the noise of |Z|/2 in Theorem 5. ``gamma``: width of the margin in
+    W, NaN if not given. ``surplus``: (1 - p) |Z| / 2. All coefficients above ``sure_above`` and
+    none below ``never_below`` are found significant, each with the probability ``printed``.
     """
 
     theorem: int
@@ -151,13 +129,9 @@ def check_omega(omega: float) -> float:
 def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | None:
     """Bounds on k' from the theorem on a technique; None for a technique without a theorem.
 
-    If neighbours differ by several records, or the wavelet has a larger sensitivity, there is more
-    noise. Then the theorem is valid with the smaller epsilon that gives this noise for one record.
-    Raises InputError if omega, the failure probability of each part, is invalid.
-
-    Notes
-    -----
-    Chen, Yu, Chirkova, section 5.2, Theorems 4 to 6 (5.7, 5.9, 5.11).
+    With several records or a larger sensitivity, the theorem holds with the smaller epsilon that
+    gives this noise for one record. Raises InputError if omega, the failure probability of each
+    part, is invalid. Chen, Yu, Chirkova, section 5.2, Theorems 4 to 6 (5.7, 5.9, 5.11).
     """
     check_omega(omega)
     theorem = THEOREMS.get(config.method)
@@ -238,14 +212,10 @@ def _at_rank(values: Floats, rank: float) -> float:
 def lost(true: Stages, shape: tuple[int, ...], scale: float) -> float:
     """Theta = E|L'_n|, the expected number of positive coefficients that noise makes non-positive.
 
-    It is the sum over L of P(noise of the cell <= -W_i), with an error of at most ``TAIL_ERROR``
-    per cell, for noise Lap(scale) on every count of a grid of this shape.
-
-    Notes
-    -----
-    Chen, Yu, Chirkova, section 5.2.1. The noise of a coefficient is the sum of its weights times
-    independent Lap(b). For Haar, level 1, two dimensions, there are four weights of one half. Cells
-    at a padded end have fewer counts, and therefore another distribution.
+    The sum over L of P(noise of the cell <= -W_i), up to ``TAIL_ERROR`` per cell, for Lap(scale) on
+    every count of a grid of this shape. Chen, Yu, Chirkova, section 5.2.1: the noise is a weighted
+    sum of independent Lap(b), for Haar, level 1, two dimensions, of four with weight one half.
+    Cells at a padded end have fewer counts.
     """
     kinds = [coefficient_weights(true.wavelet, true.level, side) for side in shape]
     total = 0.0
@@ -263,9 +233,9 @@ def lost(true: Stages, shape: tuple[int, ...], scale: float) -> float:
 def tail(axes: tuple[tuple[float, ...], ...], values: Floats) -> Floats:
     """P(sum of weights times independent Lap(1) <= -value), for values (m,) > 0.
 
-    The weights are all products of one positive weight of each axis. With one weight this is the
-    Laplace distribution. Otherwise the characteristic function is integrated numerically (Davies
-    1973); step and end are chosen so that the error stays below ``TAIL_ERROR``.
+    Weights are all products of one positive weight of each axis. One weight gives the Laplace
+    distribution; otherwise the characteristic function is integrated (Davies 1973) up to
+    ``TAIL_ERROR``.
     """
     if math.prod(map(len, axes)) == 1:
         weight = math.prod(one for (one,) in axes)

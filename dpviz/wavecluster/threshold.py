@@ -15,23 +15,11 @@ from dpviz.wavecluster.wavelet import ZERO, rank_of
 
 @dataclass(frozen=True, kw_only=True)
 class Threshold:
-    """Density threshold of one run.
+    """Density threshold of one run: a cell is significant if W >= d (infinity: no cell can be).
 
-    Parameters
-    ----------
-    k
-        Rank of the threshold among the positive coefficients; None if it is secret (PrivTHREM).
-    value
-        Threshold d: a cell is significant if W >= d; infinity if no cell can be significant.
-    positive, nonpositive
-        len(L) and Z of the subband to which the threshold is applied.
-    pruned, estimate
-        Only for PrivTHR: number of the smallest positive coefficients that are removed before the
-        rank is applied; Z', the noisy number of non-positive coefficients of the true subband.
-    sampled
-        Whether rank and threshold are medians over samples of the subband (Two-stage). Then the
-        significant cells are a mask, and the subband has means over the samples, so no threshold
-        on the subband gives the mask.
+    ``k``: rank among the positive coefficients, None if it is secret (PrivTHREM). PrivTHR has
+    ``pruned`` smallest positive coefficients, and Z', the noisy ``estimate`` of Z. ``sampled``:
+    medians over samples (Two-stage); then no threshold on the subband gives the mask.
     """
 
     k: int | None
@@ -65,12 +53,7 @@ def positive_values(average: Floats) -> Floats:
 
 
 def density_threshold(average: Floats, density: float) -> Threshold:
-    """Threshold d of the plain pipeline, the k-th largest positive coefficient.
-
-    Notes
-    -----
-    Chen, Yu, Chirkova, section 3.2, "Significant Grid Identification".
-    """
+    """Threshold d, the k-th largest positive coefficient (Chen, Yu, Chirkova, section 3.2)."""
     values = average[average >= ZERO]
     k = rank_of(density, values.size)
     value = float(np.partition(values, values.size - k)[values.size - k]) if k else math.inf

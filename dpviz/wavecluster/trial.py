@@ -86,10 +86,7 @@ class WaveClusterTrial:
         return truth.source.label(truth.source.points, stages)
 
     def tables(self, reference: NDArray[np.int32]) -> Callable[[Run], NDArray[np.int64]]:
-        """Return a function that makes the contingency table of a draw with these record labels.
-
-        The labels (n,) may belong to any grid; -1 = noise.
-        """
+        """Return a function from a draw to its contingency table with record labels (n,)."""
 
         # Draws that only choose p share the pass over the records.
         @cache

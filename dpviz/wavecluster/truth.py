@@ -1,8 +1,4 @@
-"""The true run on a source, private runs on it, and their scores.
-
-Everything that does not depend on the budget (counts, the true run, the folds) is computed once and
-cached. Each private run then needs only a transform and some table look-ups.
-"""
+"""The true run on a source, private runs on it, and scores; what no budget changes is cached."""
 
 from __future__ import annotations
 
@@ -112,10 +108,7 @@ class Truth:
     def on_parts(
         self, config: Config, seed: int, cancelled: IsCancelled | None = None
     ) -> tuple[Stages, ...]:
-        """Stages of a new private run of one seed on each of the ten training parts.
-
-        Raises Cancelled before a run if the computation should stop.
-        """
+        """Stages of a private run of one seed on each of ten training parts; raises Cancelled."""
         parts = self.folds.training
         work = Work(len(parts), "runs", cancelled=cancelled)
         # A private choice of g and p is made only once, on all records.
@@ -128,10 +121,7 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A result and the true run; values that several scores need are computed once.
-
-    Scores that need only the two label grids need neither run nor seed.
-    """
+    """A result and the true run; scores that need only label grids need neither run nor seed."""
 
     truth: Truth
     stages: Stages

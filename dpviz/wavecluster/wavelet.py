@@ -1,12 +1,9 @@
 """Wavelet subbands of counts, and how much one record can change them.
 
-All transforms are periodized (circular convolution in the paper), so a shift of the counts by
-2**level cells shifts a subband by one cell. Therefore the 2**level phases of a unit impulse per
-axis give the response to any record.
-
-The average subband and its sensitivities come from the same matrices, one per axis. So the
-sensitivities are valid for the computed, rounded numbers, not only for the exact values: see
-:func:`sensitivity`.
+Transforms are periodized (circular convolution in the paper): a shift by 2**level cells shifts a
+subband by one cell, so the 2**level phases of a unit impulse per axis give any response. Subband
+and sensitivities come from the same matrices, so they are valid for the computed, rounded numbers:
+see :func:`sensitivity`.
 """
 
 from __future__ import annotations
@@ -39,10 +36,8 @@ _PARTS = 10**12
 def rank_of(density: float, positive: int) -> int:
     """Return k = ceil((1 - p) * len(L)), the number of significant positive coefficients.
 
-    k is computed with whole numbers, so that ceil(a + b) <= ceil(a) + ceil(b) holds. The privacy of
-    PrivTHREM needs this inequality, see :func:`sensitivity`. The inequality can fail in floating
-    point, where 0.55 * 100 is slightly above 55. p is rounded to 12 digits, since 0.45 has no exact
-    double.
+    Whole numbers keep ceil(a + b) <= ceil(a) + ceil(b), which the privacy of PrivTHREM needs, see
+    :func:`sensitivity`; in floating point 0.55 * 100 is above 55. p is rounded to 12 digits.
     """
     kept = _PARTS - round(float(density) * _PARTS)
     return -(-kept * int(positive) // _PARTS)
@@ -77,10 +72,7 @@ def check_level(level: int, shape: tuple[int, ...]) -> int:
 
 
 def sums_blocks(wavelet: str) -> bool:
-    """Whether coefficients are a constant times the sums over blocks of 2**level cells a side.
-
-    True for haar, db1, bior1.1 and rbio1.1; the constant is 2^(-level * axes / 2).
-    """
+    """Whether coefficients are a constant times the sums over blocks (haar, bior1.1, ...)."""
     taps = pywt.Wavelet(wavelet).dec_lo
     return len(taps) == 2 and taps[0] == taps[1]
 
@@ -88,18 +80,13 @@ def sums_blocks(wavelet: str) -> bool:
 def average_subband(counts: NDArray[np.number], wavelet: str, level: int) -> Floats:
     """Average subband W of the counts M (g, ...): the low-pass part along every axis.
 
-    Sides are padded to multiples of 2**level; W has shape (ceil(g / 2**level), ...). The values are
-    the same as in ``pywt.wavedecn(..., mode="periodization")[0]``. PyWavelets delays asymmetric
-    filters (coif17 by 8 cells, db38 by 15; Haar and biorthogonal filters by 0). So coefficients are
-    shifted cyclically to the position of the cells with the largest weights. |W| < 1e-9 is set to 0
-    and the last bits are rounded, so that coefficients with equal exact values are equal.
+    Sides are padded to multiples of 2**level; W has shape (ceil(g / 2**level), ...). Values are
+    those of ``pywt.wavedecn(..., mode="periodization")[0]``, moved cyclically to the cells with the
+    largest weights, because PyWavelets delays asymmetric filters (coif17 by 8 cells). The last bits
+    are rounded, and |W| < 1e-9 is 0, so that equal exact values stay equal.
 
-    Notes
-    -----
-    Chen, Yu, Chirkova, section 3.2, "Wavelet Transform". Filter taps that are multiples of a power
-    of 2 (Haar, bior1.x to bior3.x, rbio1.x to rbio3.x) are exact, so counts that cancel give
-    exactly 0. With other wavelets an error above 1e-9 is possible if cells have more than about
-    10^6 records.
+    Chen, Yu, Chirkova, section 3.2. Binary filter taps (Haar, bior1.x to bior3.x, rbio1.x to
+    rbio3.x) are exact. With others an error above 1e-9 is possible from about 10^6 records a cell.
     """
     band = np.asarray(counts, dtype=float)
     for side in counts.shape:
@@ -117,11 +104,7 @@ def _gain(steps: int) -> float:
 
 @lru_cache(maxsize=512)
 def _axis_weights(wavelet: str, level: int, padded: int) -> Floats:
-    """Weights of the average coefficients of one axis, with sum 1; zeros are exact.
-
-    Coefficient i gives cell (2**level * i + start - v) mod ``padded`` the weight number v. Here
-    ``start`` is half the filter's length times 2**level - 1. Long filters wrap around.
-    """
+    """Weights of sum 1: number v is for cell 2**level * i + start - v, for coefficient i."""
     taps = np.array(pywt.Wavelet(wavelet).dec_lo) / math.sqrt(2)
     # Taps that are binary fractions become exact, and their sums are exact, too.
     fractions = np.round(taps * 2.0**20) / 2.0**20
@@ -159,9 +142,8 @@ def coefficient_weights(
 ) -> tuple[tuple[tuple[float, ...], ...], NDArray[np.intp]]:
     """Absolute weights of the counts in the average coefficients of one axis.
 
-    Coefficients with the same weights, in any order, are of the same kind. Without padding there
-    is only one kind. Returns the nonzero weights of each kind, and the kind of each coefficient,
-    shape (ceil(side / 2**level),).
+    Returns the nonzero weights of each kind (the same in any order), and the kind of each
+    coefficient (ceil(side / 2**level),). Without padding there is one kind.
     """
     matrix = np.abs(_axis_matrix(wavelet, level, side).toarray()) * _gain(level)
     rows = [tuple(np.sort(row[row > 0]).round(12).tolist()) for row in matrix]
@@ -174,17 +156,10 @@ def detail_subbands(
 ) -> tuple[dict[str, Floats], ...]:
     """Detail subbands of counts (g, ...) at every level, the finest (level 1) first.
 
-    Each level has one dictionary with the keys of ``pywt.dwtn``: ``"ad"`` averages along the first
-    axis and takes differences along the second axis. The sides of the bands of level j are the
-    padded sides divided by 2**j. Each coefficient has the position of the cells with its largest
-    weights.
-
-    Notes
-    -----
-    With L (low-pass) for "a" and H (high-pass) for "d", first axis first, "ad" is LH, "da" is HL
-    and "dd" is HH. A difference along the second axis shows edges that are parallel to the first
-    axis. So if the first axis points right and the second axis up, LH shows horizontal edges (H),
-    HL shows vertical edges (V), and HH shows diagonal edges (D).
+    Keys as in ``pywt.dwtn``: ``"ad"`` averages along the first axis and takes differences along the
+    second: LH, horizontal edges if the first axis points right. "da" is HL (vertical edges), "dd"
+    HH (diagonal). Sides are the padded sides divided by 2**j. Coefficients are moved to the cells
+    with their largest weights.
     """
     band: Floats = np.asarray(pad(counts, level), dtype=float)
     found = []
@@ -212,10 +187,7 @@ def _snapped(band: Floats) -> Floats:
 
 @lru_cache(maxsize=512)
 def delay(wavelet: str, level: int) -> int:
-    """Delay in cells of PyWavelets' average subband, relative to the counts.
-
-    The delay is the rounded centre of mass of the response to one full block of cells.
-    """
+    """Delay in cells of PyWavelets' average subband: the centre of a full block's response."""
     step, blocks = 2**level, 8 * pywt.Wavelet(wavelet).dec_len
     band = np.zeros(blocks * step)
     band[blocks // 2 * step : (blocks // 2 + 1) * step] = 1.0
@@ -226,11 +198,7 @@ def delay(wavelet: str, level: int) -> int:
 
 @lru_cache(maxsize=512)
 def detail_delay(wavelet: str, level: int) -> int:
-    """Delay in cells of PyWavelets' detail subband of a level, relative to the counts.
-
-    The delay is the rounded centre of the energy of the responses to the cells of one block. A
-    centre of mass does not exist, because the coefficients of a difference add up to zero.
-    """
+    """Delay in cells of PyWavelets' detail subband: the centre of energy of a block's responses."""
     step, blocks = 2**level, 8 * pywt.Wavelet(wavelet).dec_len
     band = np.zeros((step, blocks * step))
     band[np.arange(step), blocks // 2 * step + np.arange(step)] = 1.0
@@ -249,14 +217,8 @@ def _beyond_middle(weights: Floats) -> int:
 class Sensitivity:
     """Largest changes of W, and of numbers computed from W, if one record is added or removed.
 
-    Parameters
-    ----------
-    average, nonpositive
-        Largest L1 change of W; largest change of Z, the number of non-positive coefficients.
-    rank
-        Largest change of rank(x) - k, the score of PrivTHREM's exponential mechanism.
-    positive_cells, negative_cells
-        Largest number of coefficients that one record can raise; largest number that it can lower.
+    ``average``: L1 change of W. ``nonpositive``: of Z. ``rank``: of rank(x) - k, PrivTHREM's score.
+    ``positive_cells``, ``negative_cells``: coefficients that one record can raise, or lower.
     """
 
     average: float
@@ -270,18 +232,16 @@ class Sensitivity:
 def sensitivity(wavelet: str, level: int, shape: tuple[int, ...], density: float) -> Sensitivity:
     """Sensitivities of W, Z and the rank, computed for this wavelet, level, grid shape and p.
 
-    On short sides, long filters wrap around. The transform is separable: the response to a record
-    is the outer product of one response per axis, and an axis has 2**level phases. Let n+ and n- be
-    the numbers of positive and negative coefficients of a response. Z changes by at most
-    max(n+, n-). The rank of a fixed value can change by n+, while k changes by up to ceil((1-p) n-)
-    in the opposite direction. So the score changes by at most
-    max(n+ + ceil((1-p) n-), n- + ceil((1-p) n+)).
+    The transform is separable: the response to a record is the outer product of one response per
+    axis with 2**level phases; long filters wrap around. Let n+ and n- be the numbers of its
+    positive and negative coefficients. Z changes by at most max(n+, n-). The rank of a fixed value
+    can change by n+, while k changes by up to ceil((1-p) n-) in the opposite direction, so the
+    score changes by at most max(n+ + ceil((1-p) n-), n- + ceil((1-p) n+)).
 
-    This is also true in floating point, for counts of any size. On every axis, a coefficient is a
-    sum of weight * value in a fixed order. If a value rises, rounded sums and rounded products with
-    a positive constant do not fall. So a record moves a coefficient only in the direction of the
-    sign of its weight, and does not move a coefficient of weight 0. Rounding the last bits keeps
-    the order. k is computed with whole numbers.
+    This is also true in floating point: a coefficient is a sum of weight * value in a fixed order,
+    and if a value rises, rounded sums and products with a positive constant do not fall. So a
+    record moves a coefficient only in the direction of its weight's sign, and rounding keeps the
+    order. k is computed with whole numbers.
     """
     axes = [_axis_responses(wavelet, level, side) for side in shape]
     largest, most, rank, plus, minus = 0.0, 0, 0, 0, 0

@@ -192,10 +192,7 @@ def size_share(ndim: int, epsilon: float) -> float:
 
 
 def few(ndim: int, records: float) -> bool:
-    """Return whether records are so few that no cell is split and one residual step is enough.
-
-    ``records`` is the number of records per cluster, divided by the noise of a count.
-    """
+    """Return whether records (per cluster, by the noise of a count) are too few to split cells."""
     if ndim <= GRID_COLUMNS:
         return ndim <= FLAT and records < FEW_SPARSE
     return ndim <= SPARSE_BOX and records < MANY_SPARSE

@@ -118,13 +118,9 @@ def iterates(
 ) -> bool:
     """Return whether the expected error of one iteration with half of ``epsilon`` is small enough.
 
-    Neighbours differ by ``times`` records. ``size`` is the noisy number of records (published: the
-    true number), and ``epsilon`` is the budget of grid and iteration together.
-
-    Notes
-    -----
-    The error at a centre c is its mean squared shift by the noise, for clusters of equal size.
-    Noise of scale s on the d sums and on the count of n records shifts c by 2 s^2 (d + c^2) / n^2.
+    ``size`` is the noisy (published: true) number of records; neighbours differ by ``times``
+    records. The error at a centre c is its mean squared shift by noise of scale s on the d sums and
+    the count of n records: 2 s^2 (d + c^2) / n^2.
     """
     d, half = space.domain.ndim, epsilon / 2
     if variant == "published":

@@ -135,16 +135,12 @@ def printed_generations(size: float, epsilon: float) -> int:
 
 
 def difference(candidates: Floats) -> float:
-    """Upper bound R on the difference of one record's squared distances to two candidates.
+    """Upper bound R on the difference of one record's squared distances to two of (m, K, d) sets.
 
-    Candidates are sets of centres in the box [-1, 1]^d, shape (m, K, d).
-
-    Notes
-    -----
-    Let k be the centre of w nearest to t. Then D(t, v) - D(t, w) <= |t - v_k|^2 - |t - w_k|^2. This
-    difference is linear in t and largest in a corner of the box: the sum over the axes of v^2 - w^2
-    + 2 |v - w|. Also, each centre of v has a farthest corner, and D(t, v) is at most the smallest
-    squared distance of a centre to its farthest corner.
+    Let k be the centre of w nearest to t. Then D(t, v) - D(t, w) <= |t - v_k|^2 - |t - w_k|^2,
+    which is linear in t and largest in a corner of the box: the sum over the axes of v^2 - w^2 + 2
+    |v - w|. And D(t, v) is at most the smallest squared distance of a centre to its farthest
+    corner.
     """
     farthest = ((1 + np.abs(candidates)) ** 2).sum(axis=2).min(axis=1)
     return float(loops().difference(candidates, farthest))

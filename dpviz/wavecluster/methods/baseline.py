@@ -107,9 +107,8 @@ def synthetic_counts(
 ) -> NDArray[np.int64]:
     """Counts of synthetic points; each leaf has max(0, round(records)) uniform points.
 
-    Single points are not sampled. Instead, axis by axis, the number of a leaf's points in each
-    column of cells is sampled from a binomial distribution, given the remaining points. The
-    distribution is the same, and the time does not grow with the number of points.
+    Axis by axis, a leaf's points in a column of cells are binomial, given the remaining points: the
+    same distribution as of single points, in a time that does not grow with them.
     """
     records = np.maximum(np.round(leaves.records), 0).astype(np.int64)
     cells = np.zeros(records.size, dtype=np.intp)

@@ -111,10 +111,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 
 
 def pruned_threshold(average: NDArray[np.float64], density: float, nonpositive: float) -> Threshold:
-    """Threshold of W' after removing the Z'/2 smallest positive coefficients.
-
-    Z' is the noisy number of non-positive coefficients of the true W.
-    """
+    """Threshold of W' without its Z'/2 smallest positive coefficients; Z' is the noisy Z of W."""
     values = positive_values(average)
     dropped = min(max(round(nonpositive / 2), 0), max(values.size - 1, 0))
     k = rank_of(density, values.size - dropped)

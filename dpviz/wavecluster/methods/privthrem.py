@@ -124,10 +124,7 @@ def _rank(noisy: Floats, density: float) -> int:
 
 
 def candidates(true: Floats, noisy: Floats, config: Config) -> tuple[Floats, Floats, Floats]:
-    """Intervals from which the exponential mechanism chooses, for the subbands W and W'.
-
-    Returns edges and ranks of :func:`rank_intervals`, and the score -abs(rank - k) of each rank.
-    """
+    """Return edges and ranks of intervals for the subbands W and W', and scores -abs(rank - k)."""
     values = positive_values(true)
     # The published variant chooses from (0, Max] of the true W; the sound variant chooses up to the
     # largest noisy coefficient, which is already private. If this coefficient is not positive, no
@@ -139,10 +136,9 @@ def candidates(true: Floats, noisy: Floats, config: Config) -> tuple[Floats, Flo
 
 
 def rank_intervals(values: Floats, top: float) -> tuple[Floats, Floats]:
-    """Split (0, top] at positive coefficients (m,), which are ascending and clipped to ``top``.
+    """Split (0, top] at ascending positive coefficients (m,): edges (m + 2,) and ranks (m + 1,).
 
-    Returns edges (m + 2,) and ranks (m + 1,). ``ranks[i]`` is the number of true coefficients that
-    reach a threshold in interval i: from m in the lowest interval to 0 in the highest interval.
+    ``ranks[i]`` is the number of true coefficients that reach a threshold in interval i.
     """
     edges = np.concatenate(([0.0], np.minimum(values, top), [top]))
     return edges, np.arange(values.size, -1, -1, dtype=float)

@@ -1,8 +1,7 @@
 """Private synopses of a data set: noisy counts of boxes, for Baseline's synthetic points.
 
-A synopsis partitions the domain into boxes (leaves). The boxes depend on the data only through
-noisy results whose budget is already spent. Each synopsis works for d axes; the paper's figures
-have two dimensions.
+The boxes (leaves) partition the domain and depend on the data only through noisy results whose
+budget is spent. Each works for d axes; the paper's figures have two.
 """
 
 from __future__ import annotations
@@ -32,12 +31,10 @@ def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: flo
 
     Each level costs half of ``epsilon``; the number of records ``n`` is public or noisy.
 
-    Notes
-    -----
-    Qardaji, Yang, Li (2013). The first level has m1 = max(10, ceil(sqrt(n eps / 10) / 4)) cells
-    per axis. Each cell is divided into m2 = ceil(sqrt(N' (1 - a) eps / 5)) cells per axis, with the
-    cell's noisy count N' and a = 0.5. Constrained inference combines the levels. For d axes, square
-    roots become d-th roots, and the smallest first level still has 100 cells in total.
+    Qardaji, Yang, Li (2013). The first level has m1 = max(10, ceil(sqrt(n eps / 10) / 4)) cells per
+    axis. Each is divided into m2 = ceil(sqrt(N' (1 - a) eps / 5)) per axis, for the noisy count N'
+    and a = 0.5. Constrained inference combines the levels. For d axes, square roots become d-th
+    roots, and the smallest first level still has 100 cells in total.
     """
     share, d = 0.5, source.domain.ndim
     least = math.ceil(round(100 ** (1 / d), 9))
@@ -123,10 +120,9 @@ def uniform_grid(source: Source, accountant: Accountant, epsilon: float, n: floa
 def privelet(source: Source, accountant: Accountant, epsilon: float, n: float) -> Leaves:
     """Grid counts with noise on their Haar coefficients (Xiao, Wang, Gehrke 2011).
 
-    The weight of a coefficient is the number of cells below it. One record changes the weighted
-    coefficients by 1 + log2(side) per axis in total, so a coefficient of weight w gets
-    Lap((1 + log2(side))^d / (eps w)). Sums over large areas are much more exact than with noise on
-    every cell.
+    The weight of a coefficient is the number of cells below it; a coefficient of weight w gets
+    Lap((1 + log2(side))^d / (eps w)), since one record changes weighted coefficients by 1 +
+    log2(side) per axis. Sums over large areas are much more exact than with noise on every cell.
     """
     d = source.domain.ndim
     side = 2 ** _height(n * epsilon / 10, d)
@@ -166,10 +162,9 @@ def _inverse_haar(noise: Floats, axis: int) -> Floats:
 def quadtree(source: Source, accountant: Accountant, epsilon: float, n: float) -> Leaves:
     """Complete quadtree with geometric budgets and least-squares counts (Cormode 2012).
 
-    Level i above the leaves (h at the root) gets a budget proportional to 2**((h - i)/3), so leaves
-    get the largest budget. Then the counts of all levels are made consistent: from the leaves up,
-    each count becomes a weighted mean of its own count and the sum of its children; from the root
-    down, differences are spread evenly over the children.
+    Level i above the leaves (h at the root) gets a budget proportional to 2**((h - i)/3). Counts
+    become consistent: from the leaves up, weighted means of own count and sum of children; from the
+    root down, differences are spread evenly over the children.
     """
     d = source.domain.ndim
     height = _height(n * epsilon / 10, d)

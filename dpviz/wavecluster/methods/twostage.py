@@ -1,7 +1,4 @@
-"""Two-stage: nested releases of block counts, and significant cells estimated from the releases.
-
-This is our own method. Only :func:`release` reads data; everything else is post-processing.
-"""
+"""Two-stage, ours: nested releases of block counts (by :func:`release`), then post-processing."""
 
 from __future__ import annotations
 
@@ -76,10 +73,10 @@ CARD = Card(
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Release counts in two stages, and estimate the significant cells from the releases.
 
-    For Haar, the counts are block counts, and the average subband is a multiple of them. For other
-    wavelets, the counts are cell counts, and each sample of the counts is transformed, see
+    For Haar these are block counts, of which the average subband is a multiple. For other wavelets
+    they are cell counts, of which samples are transformed, see
     :func:`~dpviz.wavecluster.random_field.likely_counts`. The run's counts and subband are
-    conditional means given the releases.
+    conditional means.
     """
     check_level(config.level, source.shape)
     whole = sums_blocks(config.wavelet)
@@ -127,9 +124,8 @@ def release(
 ) -> tuple[Released, Config, dict[float, float]]:
     """Spend the budget on counts; one record changes one count by 1. Only this step reads data.
 
-    If the technique chooses p, the rough counts give a first p, which is used to choose the share,
-    and all releases give the final p. Returns the releases, the configuration with the final p, and
-    the worth of each p.
+    If p is chosen, the rough counts give a first p for the choice of the share, and all releases
+    the final p. Returns releases, configuration with this p, and the worth of each p.
     """
     epsilon = config.epsilon
     steps = (ROUGH, *(FINER for _ in SHARES[1:]), LAST)
