@@ -1,8 +1,4 @@
-"""The benefit of each part of a method: scores of the method with and without this part.
-
-The file ``ablations.json`` contains the results; ``python -m tests.benchmarks.ablation`` measures
-them again.
-"""
+"""The benefit of each part of a method, in ``ablations.json``, by ``tests.benchmarks.ablation``."""
 
 from __future__ import annotations
 
@@ -22,16 +18,8 @@ FILE = Path(__file__).with_name("ablations.json")
 class Ablation:
     """One score on one data set at one budget, of a whole method and without one part.
 
-    Parameters
-    ----------
-    part, instead
-        Readable names of the part and of its replacement.
-    score
-        One of :data:`dpviz.experiments.utility.SCORES` for which lower values are better.
-    draws
-        Number of runs with the part, and without it. Both groups of runs have the same seeds.
-    whole, without
-        The score of the method as it is, and without the part.
+    ``part`` and ``instead`` are readable names. Lower scores are better; both groups of ``draws``
+    have the same seeds.
     """
 
     method: str
@@ -51,10 +39,7 @@ class Ablation:
 
 
 def parts(method: str | None = None) -> tuple[Ablation, ...]:
-    """Return the results of one method, or of all methods, in the order of measurement.
-
-    Raises InputError if there is no method of this name.
-    """
+    """Return the results of one method, or of all, as measured; InputError if it is unknown."""
     return rows_about(method, FILE, Ablation)
 
 

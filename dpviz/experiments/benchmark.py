@@ -1,9 +1,8 @@
 """The benchmark: all methods and their peers at equal epsilon, on seen and unseen data sets.
 
-The file ``benchmark.json`` contains the results; ``make bench-utility`` measures them again. A set
-is *seen* if constants of a method may have been chosen on this set. All runs of a set have the same
-domain (the range of the set) and are compared with the same clustering without noise. For k-means,
-this is the best clustering that any search or any private run led to.
+``make bench-utility`` measures ``benchmark.json``. A set is *seen* if constants of a method may
+have been chosen on it. All runs of a set have the same domain (its range) and are compared with the
+same clustering without noise: for k-means, the best that any search or private run led to.
 """
 
 from __future__ import annotations
@@ -34,16 +33,9 @@ VALUES = ("median", "mean")
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """A method of the benchmark from other authors, and its privacy promise.
+    """A method from other authors, and its privacy promise (``guarantee``), with known problems.
 
-    Parameters
-    ----------
-    guarantee
-        The promise: the relation between neighbours, epsilon and delta, public numbers.
-    note
-        A known problem of the claim; empty if no problem is known.
-    reference
-        Whether this is only a baseline for comparison, computed without reading any data.
+    ``reference``: only a baseline, computed without reading any data.
     """
 
     title: str
@@ -64,27 +56,9 @@ OTHERS: dict[str, Promise] = read_table_file(
 class SetFacts:
     """A set of the benchmark.
 
-    Parameters
-    ----------
-    name, title, kind, credit
-        Key; readable name; thin, sparse, dense, geographic, mixture, measured or sample; source
-        of the data.
-    seen
-        Whether constants of both families may have been chosen on this set.
-    records, columns
-        Number of records and of columns.
-    families
-        Families that run on this set.
-    grid, density, clusters
-        Public choices for all methods.
-    missing
-        Reason why this set has no rows; empty if it has rows.
-    known
-        Further families whose results on this set were known when one of their methods was last
-        changed. Constants of that method may have been chosen on this set, too.
-    beaten
-        For k-means: relative improvement, over the search without noise, of the best clustering
-        that a private run led to; 0 if there was no improvement.
+    ``seen``: constants of both families may have been chosen on it; ``known``: further families
+    whose results on it were known when a method last changed. ``missing``: reason why it has no
+    rows. ``beaten``: for k-means, relative improvement over the search by a private run.
     """
 
     name: str
@@ -109,17 +83,10 @@ class SetFacts:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Benchmark:
-    """All results.
+    """All results: ``cells`` has a row per score, data, method, variant and epsilon.
 
-    Parameters
-    ----------
-    cells
-        One row per score, data, method, variant and epsilon. A row contains the number of draws,
-        mean, median, and low and high (the 5% and 95% quantiles).
-    made
-        Seeds, versions and commits that produced the results.
-    notes
-        One sentence for each omission.
+    A row has draws, mean, median, low and high (5% and 95% quantiles). ``made``: seeds, versions
+    and commits. ``notes``: one sentence for each omission.
     """
 
     sets: dict[str, SetFacts]
@@ -203,14 +170,9 @@ def promises(methods: Iterable[tuple[str, str]]) -> pd.DataFrame:
 def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.DataFrame, int]:
     """Average over the sets that most methods have in common, and the number of these sets.
 
-    ``cells`` contains one score; ``value`` is one of ``VALUES``. Ratios need the geometric mean.
-
-    Returns
-    -------
-    DataFrame, int
-        Method, variant, epsilon and ``value``. Consider the methods that ran on at least half of
-        the sets; the average is over the sets on which all of these methods ran. Methods that miss
-        some of these sets are left out.
+    ``cells`` has one score; ``value`` is one of ``VALUES``; ratios need the geometric mean. Common
+    are the sets of all methods that ran on at least half of the sets; methods that miss some are
+    left out.
     """
     keys = ["method", "variant", "epsilon"]
     sets = cells.groupby(keys)["data"].agg(set)
@@ -225,10 +187,7 @@ def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.D
 
 
 def wins(cells: pd.DataFrame, value: str, *, lower: bool) -> dict[tuple[str, str, float], int]:
-    """Count the sets on which a method is the best, by (method, variant, epsilon).
-
-    Baselines that read no data are left out. If several methods are equal, each of them wins.
-    """
+    """Count the sets on which a method is (also) the best, by key; baselines are left out."""
     real = cells[[not is_reference(method) for method in cells["method"]]]
     by = real.groupby(["data", "epsilon"])[value]
     first = real[real[value] == by.transform("min" if lower else "max")]
@@ -239,14 +198,7 @@ def wins(cells: pd.DataFrame, value: str, *, lower: bool) -> dict[tuple[str, str
 
 @dataclass(frozen=True, kw_only=True)
 class Lead:
-    """How often a method is the best.
-
-    Parameters
-    ----------
-    best, cases
-        Number of cases in which its median is the best, and number of all cases. A case is a pair
-        of a set and an epsilon.
-    """
+    """In how many ``cases`` (set and epsilon) the median of a method is the best."""
 
     score: str
     best: int
@@ -255,11 +207,7 @@ class Lead:
 
 
 def lead(found: Benchmark, family: str, method: str) -> Lead | None:
-    """Count how often a sound method is the best of its family on unseen sets.
-
-    Returns None without results. Our variants that are not private, and baselines that read no
-    data, are left out.
-    """
+    """Count how often a sound method is the best private one of its family on unseen sets."""
     names = [one.name for one in found.chosen(family, group="unseen")]
     for score in found.scores(family):
         cells = found.rows(family, score, names)

@@ -22,21 +22,11 @@ MOST_DRAWS = 500
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Draws(Displayed):
-    """Many draws of one setting.
+    """Many draws of one setting: values (R,) of each score, for R seeds.
 
-    Parameters
-    ----------
-    seeds
-        Seeds of the R draws, in order.
-    scores
-        Values of each score by its name; shape (R,).
-    chance
-        Estimated probabilities. For WaveCluster, the probability that each cell is significant, in
-        the subband's shape; for k-means, the probability that each watched record changes its
-        cluster, shape (m,).
-    centers
-        Centres of every draw, shape (R, K, d); None for WaveCluster. If each draw chooses its K,
-        draws with fewer centres are filled up with rows of NaN.
+    ``chance``: probability that each cell is significant (WaveCluster), or that each watched record
+    (m,) changes its cluster (k-means). ``centers``: shape (R, K, d), missing ones NaN; None for
+    WaveCluster.
     """
 
     seeds: tuple[int, ...]
@@ -58,10 +48,7 @@ def many_draws(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Draws:
-    """Run a setting with many seeds.
-
-    Raises InputError if a score is unknown, or there is no seed.
-    """
+    """Run a setting with many seeds; InputError if a score is unknown, or there is no seed."""
     check_scores(names, trial.score_names)
     if not seeds:
         raise InputError("seeds are missing: ask for 1 or more draws.")

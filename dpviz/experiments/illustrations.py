@@ -40,14 +40,7 @@ class NoiseFigure(Figure):
         return f"       sensitivity {self.sensitivity:g}"
 
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
-        """Sample the noise.
-
-        Returns
-        -------
-        DataFrame
-            Per epsilon: number of draws; mean, low and high of the absolute noise; and law, the
-            expected absolute noise, which is sensitivity / epsilon.
-        """
+        """Sample the noise: mean, low and high of its size by epsilon, and expectation (law)."""
         seeds = range(seed, seed + (self.repeats if repeats is None else repeats))
         rows = []
         for epsilon in self.epsilons:
@@ -104,15 +97,7 @@ class Picture(Figure):
         return truth, run(source, config, SeededNoise(self.seed))
 
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
-        """Return the fate of each true cluster in the draw with the figure's seed.
-
-        Returns
-        -------
-        DataFrame
-            Per true cluster: its cells; its fate; the private cluster that has most of its cells,
-            numbered as in the picture; the cells of this private cluster; and the other true
-            clusters that share this private cluster.
-        """
+        """Return the fate and the match of each true cluster in the draw with the figure's seed."""
         truth, private = self.runs()
         numbers = matched_numbers(truth.stages.labels, private.stages.labels)
         rows = []
@@ -145,10 +130,7 @@ class TimeFigure(Figure):
         return found[-1:] if self.over == "epsilon" else found
 
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
-        """Return measured times and times of the model, for each variant that was measured.
-
-        ``python -m tests.benchmarks.mapreduce`` measures the times again.
-        """
+        """Return times of the runs and of the model, by variant: ``tests.benchmarks.mapreduce``."""
         every = {one.variant: one for one in (worker_times("published"), worker_times("sound"))}
         return pd.concat(map(self._frame, every.values()), ignore_index=True)
 

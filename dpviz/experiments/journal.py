@@ -1,9 +1,7 @@
 """The table of a sweep on disk, and a journal of finished rows that survives a killed process.
 
-The journal is a SQLite file, and each finished part of the work is one transaction. So after a
-kill, the file has either all rows of a part or no row of this part. SQLite's lock on the journal
-ends with the process. After a kill, SQLite's own file (``.journal-journal``) may remain in the same
-folder; it belongs to the journal.
+The journal is a SQLite file with one transaction per finished part; its lock ends with the process.
+After a kill, SQLite's own file (``.journal-journal``) may remain beside it and belongs to it.
 """
 
 from __future__ import annotations
@@ -48,8 +46,8 @@ class Store:
     def held(cls, out: Path) -> Iterator[Store]:
         """Open the store at a path, lock it for one sweep, and remove an empty journal at the end.
 
-        Raises InputError if no table can be written there, if another sweep uses the store, or if
-        the journal is not from a sweep. Also raises InputError later, if a file cannot be written.
+        Raises InputError, also later, if a file can't be written, another sweep uses the store, or
+        the journal is not from a sweep.
         """
         _check_out(out)
         journal = _beside(out, "journal")
@@ -97,9 +95,8 @@ class Store:
     def start(self, done: Mapping[str, Scores], *, anew: bool) -> None:
         """Put the reused rows into the journal.
 
-        Raises InputError if a file of this name exists and was not written by a sweep. With
-        ``anew``, also raises InputError if there are finished rows of an interrupted sweep, which
-        would be lost.
+        Raises InputError if a file of this name is not from a sweep or, with ``anew``, if finished
+        rows of an interrupted sweep would be lost.
         """
         part = _beside(self.out, "part")
         if os.path.lexists(part) and not self._number("PRAGMA user_version"):

@@ -1,8 +1,4 @@
-"""Cells of the benchmark that a method loses, and the reasons.
-
-A cell is a pair of a set and an epsilon. A method loses a cell if another method with a privacy
-promise, or a baseline that reads no data, has a better score there.
-"""
+"""Cells (set and epsilon) of the benchmark that a method loses to a private one or a baseline."""
 
 from __future__ import annotations
 
@@ -42,14 +38,8 @@ COLUMNS = ("data", "epsilon", "own", "low", "high", "rival", "variant", "best")
 def lost(cells: pd.DataFrame, method: str, value: str, *, lower: bool) -> pd.DataFrame:
     """Return the cells that the sound variant of a method loses; equal values are not lost.
 
-    ``cells`` contains one score and one family. ``value`` is the column to compare, one of
-    ``VALUES`` of the benchmark. With ``lower``, lower values are better.
-
-    Returns
-    -------
-    DataFrame
-        One row per lost cell: set, epsilon, the method's own value with its 5% and 95% quantiles,
-        and the best other method with its value.
+    ``cells`` has one score and one family; ``value`` is the column to compare. A row has the set,
+    epsilon, own value with quantiles, and the best other method with its value.
     """
     kept = [
         is_reference(name) or promises_privacy(name, variant)

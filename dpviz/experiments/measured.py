@@ -22,10 +22,7 @@ AnyRow = TypeVar("AnyRow", bound=Row)
 
 
 def rows_about(method: str | None, path: Path, kind: type[AnyRow]) -> tuple[AnyRow, ...]:
-    """Return a file's rows that are about one method (None: all rows), in the file's order.
-
-    Raises InputError if there is no method of this name.
-    """
+    """Return a file's rows about one method (None: all); InputError if it is unknown."""
     rows = read_rows(path, kind)
     if method is None:
         return rows

@@ -1,8 +1,4 @@
-"""The papers' own data sets: how to recognize them, and parameters that suit them.
-
-We may not distribute these sets, so they are not part of dpviz. Our sample sets are used instead
-until the user provides the file.
-"""
+"""The papers' own data sets, which we may not distribute: how to recognize them, and parameters."""
 
 from __future__ import annotations
 
@@ -24,17 +20,8 @@ from dpviz.data.reading.table import Table
 class PaperSet:
     """A data set of a paper.
 
-    Parameters
-    ----------
-    name, title
-        Key, and name in the paper.
-    records
-        Number of records in the paper and, if different, in the public file.
-    columns
-        Number of columns that are clustered; these are the first columns of the file. One further
-        column may contain the known classes.
-    settings
-        Parameters that suit this set: the paper's parameters, or its number of clusters.
+    ``records``: its number in the paper and, if different, in the public file. The first
+    ``columns`` are clustered; one more may have the known classes. ``settings`` suit the set.
     """
 
     name: str
@@ -51,10 +38,9 @@ class PaperSet:
     def take(self, table: Table | UploadedTable) -> Dataset:
         """Return the records of a table, with their classes if the table has a class column.
 
-        Some files are sorted by class, and a method that splits the records into blocks would learn
-        the classes from their order. Therefore records with classes are shuffled, always in the
-        same way. Raises InputError if the table isn't this set, or if a cell that is clustered is
-        not a number.
+        Records with classes are always shuffled in the same way: a method that splits them into
+        blocks would learn the classes from a sorted file. Raises InputError if the table isn't this
+        set.
         """
         if not self.fits(table):
             raise InputError(

@@ -1,7 +1,6 @@
 """The figures of the papers as sweeps: settings of each figure, and what to look for in it.
 
-The papers print curves without a table. If a paper's text does not list the values of epsilon, we
-chose values within the range in the text.
+If a paper's text does not list the values of epsilon, we chose values within its range.
 """
 
 from __future__ import annotations
@@ -30,18 +29,9 @@ from dpviz.wavecluster.truth import Truth
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Figure:
-    """One figure of a paper, or a result in its text.
+    """One figure of a paper ("000-6": paper, figure), or a result in its text.
 
-    Parameters
-    ----------
-    name
-        Number of the paper in our collection, and number of the figure: ``"000-6"``.
-    title
-        Short title, because menus cut off long titles.
-    paper
-        Authors and year, and number of the figure or of the section.
-    caption
-        Content of the paper's figure, and what to look for.
+    ``title`` is short, because menus cut it off; ``caption`` says what to look for.
     """
 
     name: str
@@ -64,15 +54,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Draws:
-    """Settings of the draws of a figure.
-
-    Parameters
-    ----------
-    methods, epsilons, variant, options, axis, values
-        See :class:`dpviz.experiments.sweep.Plan`; the default variant is the published variant.
-    repeats
-        Number of draws of each point, as in the paper.
-    """
+    """Settings of the draws of a figure: see :class:`dpviz.experiments.sweep.Plan`."""
 
     methods: tuple[str, ...]
     epsilons: tuple[float, ...]
@@ -95,17 +77,8 @@ class _Row(Figure):
 class Preset(_Row, Draws):
     """A figure of a paper that is a sweep.
 
-    Parameters
-    ----------
-    draws
-        Name of its settings: presets with the same settings and samples share their draws.
-    scores
-        Label of the axis for each score. Scores against known classes need data with classes.
-    samples
-        Sample sets that are used instead of the paper's data.
-    sets
-        For each of these samples, the name of the paper's set in
-        :data:`dpviz.experiments.paper_sets.PAPER_SETS`. It is empty if the paper names no data.
+    Presets with the same ``draws`` and ``samples`` share them. ``scores``: labels of the axis.
+    ``samples`` replace the paper's data; ``sets``: its name for each, empty if it names none.
     """
 
     @property
@@ -177,14 +150,8 @@ def plans(
 ) -> dict[str, Plan]:
     """Plan of each preset, by its name; presets that can share their draws share one plan.
 
-    Parameters
-    ----------
-    subjects
-        Data sets for all presets; None means the sample sets of each preset.
-    repeats
-        Number of draws of each point; None means the paper's number.
-    variant, neighbours
-        Replace the published variant, and the default neighbours (one record added or removed).
+    ``subjects`` None: the samples of each preset; ``repeats`` None: the paper's number. ``variant``
+    and ``neighbours`` replace the published variant and one record added or removed.
     """
     groups: dict[tuple[object, ...], list[Preset]] = {}
     for one in dict.fromkeys(presets):
@@ -215,10 +182,7 @@ def plans(
 
 
 def figure_table(one: Preset, table: pd.DataFrame) -> pd.DataFrame:
-    """Summarize the draws of a figure: one table with a block of rows for each score.
-
-    Scores against known classes are left out if the table does not have them.
-    """
+    """Summarize the draws of a figure: one table with a block of rows for each score it has."""
     parts = {score: summary(table, score, one.axis) for score in one.scores if score in table}
     return pd.concat(parts, names=["score", None]).reset_index(level="score").reset_index(drop=True)
 
@@ -228,20 +192,10 @@ def rank_table(
 ) -> pd.DataFrame:
     """Compare k' with the true k, the theorems, and the averages that the paper prints.
 
-    Parameters
-    ----------
-    table
-        Rows of a sweep with the score ``k``.
-    true
-        True run of each data set.
-
-    Returns
-    -------
-    DataFrame
-        Per data set, method, variant, epsilon and value of the axis: draws, k (true), mean (of k'),
-        error ``|mean - k| / k``, and the columns of :func:`bounds_table`. The last column,
-        ``printed``, is the paper's mean. This mean is known only for the published variant on the
-        paper's DS2, and is NaN in other rows. If no row has this mean, there is no such column.
+    ``table``: rows of a sweep with the score ``k``; ``true``: true run of each data set. Returns
+    draws, k (true), mean (of k'), error ``|mean - k| / k``, and the columns of
+    :func:`bounds_table`, by data set, method, variant, epsilon and axis. If known, ``printed`` is
+    the paper's mean, on its DS2.
     """
     by = groups(axis)
     found = summary(table, "k", axis)[[*by, "draws", "mean"]]
@@ -266,16 +220,10 @@ def rank_table(
 def bounds_table(
     table: pd.DataFrame, true: Mapping[str, Truth], axis: str = "epsilon"
 ) -> pd.DataFrame:
-    """Compare the bounds of Theorems 4 to 6 on k' with the draws.
+    """Compare the bounds of Theorems 4 to 6 on k' with the draws; parameters as `rank_table`.
 
-    Parameters as in :func:`rank_table`.
-
-    Returns
-    -------
-    DataFrame
-        Per data set, method with a theorem, variant, epsilon and value of the axis: theorem low and
-        theorem high (bounds of k', limited to possible values), inside (share of the draws between
-        these bounds) and promised (lowest share that the theorem promises).
+    Returns theorem low and theorem high (limited to possible values), inside (share of the draws
+    between them) and promised (lowest share by the theorem).
     """
     by = groups(axis)
     known = table[table["method"].isin(list(THEOREMS))].dropna(subset="k")

@@ -1,8 +1,7 @@
 """The cost of a private choice of g and p, or of K, compared with the best choice in hindsight.
 
-The file ``prices.json`` contains the results; ``python -m tests.benchmarks.choice`` measures them
-again. Many values of g and p, or of K, are tried on the true records. The best choice in hindsight
-is the value with the best score. In practice nobody knows this choice.
+``tests.benchmarks.choice`` measures ``prices.json``. The best choice in hindsight is the tried
+value with the best score on the true records; in practice nobody knows it.
 """
 
 from __future__ import annotations
@@ -31,16 +30,8 @@ SCORES = {
 class Price:
     """One score of a method on one data set at one budget, for three ways to choose parameters.
 
-    Parameters
-    ----------
-    data, title, records
-        Data set: key, readable name, number of records.
-    seen
-        Whether constants of the private choice may have been chosen on this data set.
-    score
-        One of ``SCORES``; higher is better.
-    best, chosen, usual
-        Mean score with the best choice in hindsight, the private choice, and the defaults.
+    Mean scores, higher is better: ``best`` in hindsight, ``chosen`` privately, ``usual`` defaults.
+    ``seen``: constants of the choice may have been chosen on this set.
     """
 
     method: str
@@ -68,8 +59,7 @@ def of_family(family: str) -> tuple[Price, ...]:
 def summary(rows: Sequence[Price]) -> pd.DataFrame:
     """Return the prices of methods of one family in percent: one row for each method and score.
 
-    A price is the mean score with a choice, divided by the mean score with the best choice in
-    hindsight. Both means are over all sets that have the score. 100% means no loss.
+    A price is the mean score with a choice by that with the best choice; 100% means no loss.
     """
     ways = {"chosen": "chosen", "usual": _choices(rows)[1]}
     table = []

@@ -1,8 +1,8 @@
 """Sweeps: many draws over data sets, methods and budgets, as one tidy table.
 
-A row is one draw, and its identifier is a hash of everything that the row depends on. Finished rows
-are written immediately to a journal in the table's folder, so a killed sweep can resume. The rows
-are equal bit for bit for any number of processes, and after interruptions.
+A row is one draw; its identifier is a hash of everything that it depends on. Finished rows go to a
+journal at once, so a killed sweep can resume. Rows are equal bit for bit for any number of
+processes.
 """
 
 from __future__ import annotations
@@ -79,10 +79,7 @@ _TRUE_RUNS = 4
 
 
 class SweepCancelled(Cancelled):
-    """The sweep was cancelled before its end; finished rows stay in the journal.
-
-    ``table`` has the finished rows, in the format of a complete sweep.
-    """
+    """The sweep was cancelled; finished rows stay in the journal, and are in ``table``."""
 
     def __init__(self, message: str, table: pd.DataFrame | None = None) -> None:
         super().__init__(message)
@@ -91,15 +88,7 @@ class SweepCancelled(Cancelled):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Subject:
-    """A data set of a sweep, with its domain and parameters.
-
-    Parameters
-    ----------
-    domain, outside
-        As for :func:`dpviz.families.trial_of`; without a domain, each variant uses its default.
-    settings
-        Parameters that suit the data: grid, density, clusters.
-    """
+    """A data set of a sweep, with its domain (None: each variant's default) and ``settings``."""
 
     name: str
     title: str
@@ -126,26 +115,12 @@ class Subject:
 class Plan:
     """All draws of a sweep: every method at every epsilon with every seed, on every data set.
 
-    All methods have the same seeds (common random numbers). Raises InputError if the plan is empty,
-    or if a method, score or parameter does not exist.
-
-    Parameters
-    ----------
-    methods
-        Names of methods that spend a budget, of either family.
-    epsilons, seeds
-        Duplicates are removed; the rows are in ascending order.
-    variant, neighbours
-        As in a configuration.
-    options
-        Further parameters, which replace the parameters of the subjects. ``alpha`` applies to all
-        methods that have this parameter; ``privthr.alpha`` applies only to the method privthr.
-    scores
-        Scores of the families; None means the default scores of each family in a sweep. Scores
-        against known classes are left out for data without known classes.
-    axis, values
-        Parameter along the axis of a figure, one of :func:`axes`. For epsilon, ``values`` is empty;
-        for any other parameter, it lists the values to combine with every epsilon.
+    All methods have the same seeds (common random numbers); epsilons and seeds are sorted, without
+    duplicates. ``options`` replace settings of the subjects: ``alpha`` for all methods that have
+    it, ``privthr.alpha`` only for privthr. ``scores`` None: the defaults of each family; scores
+    against known classes need these. ``axis``: one of :func:`axes`, whose ``values`` (none for
+    epsilon) are combined with every epsilon. Raises InputError if the plan is empty or something
+    does not exist.
     """
 
     subjects: tuple[Subject, ...]
@@ -322,8 +297,7 @@ def failing_words(failing: Mapping[tuple[str, str], str]) -> list[str]:
 def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
     """Parameters that can be the axis of a figure: epsilon, then those that have a slider.
 
-    Scores are compared with the true clustering for the same value. So if a parameter is one of
-    ``moves_truth`` of the family, each value on the axis has its own true clustering.
+    Each value of one of the family's ``moves_truth`` has its own true clustering.
     """
     methods = tuple(methods)
     return (
@@ -364,10 +338,7 @@ def axis_value(axis: Parameter, value: float) -> float:
 
 
 def subject_of_sample(name: str) -> Subject:
-    """Return a sample set with parameters that suit this set.
-
-    Raises InputError if there is no sample set of this name.
-    """
+    """Return a sample set with parameters that suit it; InputError if it is unknown."""
     known = sample(name)
     return Subject(
         name=name,
@@ -395,28 +366,16 @@ def run_sweep(
 ) -> pd.DataFrame:
     """Compute all rows of some plans in one table; rows that plans share are computed once.
 
-    Raises InputError if a parameter is invalid for all data, if ``out`` can't be written, or,
-    without ``resume``, if an interrupted sweep left finished rows there. Raises SweepCancelled if
-    ``cancelled`` returns true; the ``table`` of this exception contains the finished rows.
+    ``out`` is a .csv or .parquet, with a ``.journal`` beside it until it is complete; ``resume``
+    reuses its rows that are in the plans, otherwise it is replaced. ``true_runs`` caches true runs
+    of sweeps one after the other.
 
-    Parameters
-    ----------
-    out
-        Table to write, .csv or .parquet. Until this table is complete, finished rows are in a
-        journal in the same folder (``.journal``). Without ``resume``, an existing table is
-        replaced.
-    resume
-        Reuse those rows of ``out`` and its journal that are also in the plans.
-    true_runs
-        Cache of true runs, for sweeps one after the other in this process.
+    Returns one row per data set, method, epsilon, value of the axis and seed, in the plans' order:
+    ``COLUMNS`` and scores, NaN if a family lacks one. :func:`rows_of` returns the rows of one plan.
+    ``attrs["notes"]`` has sentences about methods that can't run on a data set.
 
-    Returns
-    -------
-    DataFrame
-        One row per data set, method, epsilon, value of the axis and seed, in the order of the
-        plans. The columns are ``COLUMNS`` and the scores; a score that a family lacks is NaN.
-        :func:`rows_of` returns the rows of one plan. ``attrs["notes"]`` contains sentences about
-        methods that can't run on a data set and therefore have no rows.
+    Raises InputError if a parameter is invalid, ``out`` can't be written, or, without ``resume``,
+    has finished rows of an interrupted sweep; SweepCancelled with the finished rows.
     """
     if isinstance(jobs, bool) or jobs < 1:
         raise InputError(f"jobs = {jobs}: give the number of processes, 1 or more.")
@@ -459,16 +418,11 @@ def groups(axis: str) -> list[str]:
 
 
 def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.DataFrame:
-    """Summarize the draws of one score.
+    """Summarize the draws of one score; raises InputError if the table lacks it.
 
-    Raises InputError if the table does not have this score.
-
-    Returns
-    -------
-    DataFrame
-        Per data set, method, variant, epsilon and value of the axis: number of draws, mean, median,
-        low and high. With 19 or more draws, low and high are the 5% and 95% quantiles; otherwise
-        they are the minimum and maximum. Methods whose family lacks the score have no row.
+    Per data set, method, variant, epsilon and axis: draws, mean, median, low and high (with 19 or
+    more draws 5% and 95% quantiles, otherwise minimum and maximum). Families without the score have
+    no row.
     """
     check_scores([score], [name for name in table.columns if name not in COLUMNS])
     by = groups(axis)

@@ -1,13 +1,9 @@
-"""The cost of soundness: scores of sound and published variants.
+"""The cost of soundness: scores of sound and published variants, from ``tests.benchmarks.utility``.
 
-The file ``utility.json`` contains the results; ``python -m tests.benchmarks.utility`` measures them
-again. The sound variant, which has a proof, runs on a declared domain; the published variant runs
-on the range of the data, as in the papers. The difference has two causes: the mechanism, and a
-domain that is larger than the data (the records of Unbalance fill a thirteenth of their domain).
-Therefore the sound variant is also measured on the range of the data; the remaining difference is
-the cost of the mechanism. Each run is compared with the noise-free clustering on the same domain,
-and for WaveCluster on the same grid. A domain rescales the axes, so NICV differs between the two
-domains; the ratio of NICV to the noise-free optimum hardly differs.
+The sound variant runs on a declared domain, the published variant on the range of the data. The
+difference has two causes: the mechanism, and a domain larger than the data. So the sound variant is
+also measured on the range. Each run is compared with the noise-free clustering on the same domain
+(and grid). A domain rescales the axes, so NICV differs between them; its ratio hardly does.
 """
 
 from __future__ import annotations
@@ -51,22 +47,11 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """One score of both variants of a method, on one data set at one budget.
+    """One score of both variants of a method, on one data set at one budget, with equal seeds.
 
-    Parameters
-    ----------
-    data, title, records
-        Data set: key, readable name, number of records.
-    draws
-        Number of runs of each variant; both variants have the same seeds.
-    sound, published
-        Score of each variant on its usual domain: declared, or the range of the data.
-    sound_on_range
-        Score of the sound variant on the range of the data.
-    settings
-        All other settings: common settings, and settings of one variant under ``"sound"`` or
-        ``"published"``. ``domain`` is ``"data"`` for the range of the data; ``true_clusters`` is
-        the number of clusters that WaveCluster finds without noise on that grid.
+    ``sound`` and ``published`` are on their usual domains, ``sound_on_range`` on the range of the
+    data. ``settings`` has common ones, and those of a variant under its name; ``true_clusters`` is
+    what WaveCluster finds without noise.
     """
 
     method: str
@@ -85,8 +70,8 @@ class Cost:
     def verdict(self) -> Verdict:
         """Whether the sound variant is clearly better or worse than the published variant.
 
-        The difference is clear if the medians differ by more than ``CLEAR``, and the sound median
-        is outside the range from 5% to 95% of the published draws.
+        Clearly: medians differ by more than ``CLEAR``, and the sound one is outside the published
+        5% to 95%.
         """
         sound, published = self.sound.median, self.published
         difference = sound - published.median
@@ -103,11 +88,7 @@ class Cost:
 
 
 def costs(method: str | None = None) -> tuple[Cost, ...]:
-    """Return the results of one method, or of all methods.
-
-    The result is empty for a method that does not have two variants to compare. Raises InputError
-    if no method of that name exists.
-    """
+    """Return the results of one method (none without two variants), or of all methods."""
     return rows_about(method, FILE, Cost)
 
 
@@ -139,10 +120,7 @@ def frame(rows: Sequence[Cost]) -> pd.DataFrame:
 
 
 def sentence(method: str) -> str:
-    """Return one sentence on the cost or gain of soundness for a method.
-
-    Raises InputError if no method of that name exists.
-    """
+    """Return one sentence on the cost or gain of soundness; InputError for an unknown method."""
     rows = costs(method)
     if not rows:
         card = CARDS[method]
@@ -152,10 +130,7 @@ def sentence(method: str) -> str:
 
 
 def compared(rows: Sequence[Cost]) -> str:
-    """Return one sentence on a method's results: medians of its error at the budget ``BUDGET``.
-
-    Raises InputError if the rows do not contain this median.
-    """
+    """Return one sentence on medians at ``BUDGET``; InputError if the rows lack this."""
     shown = [row for row in rows if row.score in LESS_IS_BETTER and row.epsilon == BUDGET]
     if not shown:
         raise InputError(

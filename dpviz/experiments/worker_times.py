@@ -1,9 +1,7 @@
 """Run times of k-means on stored records and several workers: measurements and a model.
 
-The file ``worker_times.json`` contains the results of the sound variants, and
-``worker_times_published.json`` those of the published variants; ``python -m
-tests.benchmarks.mapreduce`` measures them again. One and two workers are measured. The model of a
-pass predicts the times for more workers and more records.
+``tests.benchmarks.mapreduce`` measures ``worker_times.json`` (sound) and
+``worker_times_published.json`` on one and two workers; the model of a pass predicts others.
 """
 
 from __future__ import annotations
@@ -55,15 +53,7 @@ def parts_of(points: float, largest: float = PART_RECORDS) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Bend:
-    """The point at which a curve of S(m) bends away from m.
-
-    Parameters
-    ----------
-    workers
-        With more workers than this, the serial work takes longer than the reading of each worker.
-    term
-        The largest part of the serial work, one of ``TERMS``.
-    """
+    """Workers above which serial work (mostly ``term``) takes longer than reading: S(m) bends."""
 
     workers: float
     term: str
@@ -73,25 +63,10 @@ class Bend:
 class PassModel:
     """Seconds of one pass over records in parts of equal size, on workers of equal speed.
 
-    The model is ``round + (task + merge) * parts + (work + point * size) * turns``. The first two
-    terms are serial work on the scheduler and the driver. The workers share the last term; the
-    busiest worker reads ``turns = ceil(parts / workers)`` parts of ``size`` records. Times of steps
-    that could overlap are added, so the model's times tend to be too long.
-
-    Parameters
-    ----------
-    round
-        Seconds of a pass without records: start, noise, new centres.
-    task
-        Seconds per part at the scheduler.
-    merge
-        Seconds per part to add its table to the other tables, finally on the driver.
-    work
-        Seconds per part at its worker, for a part of any size.
-    point
-        Seconds per record at a worker.
-    error
-        Median relative error of the fit.
+    ``round + (task + merge) * parts + (work + point * size) * turns``: the first two terms are
+    serial work; the busiest worker reads ``turns = ceil(parts / workers)`` parts of ``size``
+    records. Steps that could overlap are added, so times tend to be too long. ``error`` is the
+    median of the fit.
     """
 
     round: float
@@ -102,10 +77,7 @@ class PassModel:
     error: float = 0.0
 
     def seconds(self, points: float, workers: int) -> float:
-        """Return the seconds of a pass.
-
-        Raises InputError if there are no records or no workers.
-        """
+        """Return the seconds of a pass; InputError without records or workers."""
         _check(points, workers)
         parts = parts_of(points)
         turns = math.ceil(parts / workers)
@@ -123,11 +95,10 @@ class PassModel:
         return self.seconds(points, 1) / self.seconds(points, workers)
 
     def bend(self, points: float, largest: float = PART_RECORDS) -> Bend:
-        """Return the number of workers above which more workers hardly help, and the reason.
+        """Return the number of workers above which more hardly help, and the reason.
 
-        ``largest`` is the largest number of records in a part. Up to the returned number, S(m) is
-        more than m / 2 if all workers have equally many parts; with twice this number of workers
-        plus two, S(m) is less than m / 2.
+        Up to this number, S(m) is more than m / 2 if all have equally many parts of at most
+        ``largest`` records; with twice this number plus two it is less.
         """
         _check(points, 1)
         parts = parts_of(points, largest)
@@ -152,19 +123,7 @@ class PassModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """A measured run.
-
-    Parameters
-    ----------
-    passes
-        Number of passes over the records: start and iterations.
-    seconds
-        Minimum of the repeats, because other programs can only make a run longer.
-    repeats
-        Number of measurements.
-    others
-        Cores that other programs used during the run: 0 on a quiet machine.
-    """
+    """A measured run: least ``seconds`` of the repeats, ``others``: cores of other programs."""
 
     method: str
     records: int
@@ -179,22 +138,10 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerTimes:
-    """All measurements of one variant, and the models fitted to them.
+    """All measurements of one variant, and the models fitted to them, by method.
 
-    Parameters
-    ----------
-    variant
-        Variant of all runs.
-    machine, versions
-        Machine and package versions of the measurements.
-    columns, clusters, epsilon
-        Settings of the runs; ``epsilon`` is the budget of the runs that vary the number of records.
-    ceiling
-        S(2) of two plain loops that run in parallel and share nothing: the limit of the machine.
-    models
-        Model of a mean pass, by method.
-    timings
-        Measured runs. Runs on few records in many parts show the cost of a part.
+    ``epsilon`` is of the runs that vary the number of records. ``ceiling``: S(2) of two plain loops
+    that share nothing. Runs on few records in many parts show the cost of a part.
     """
 
     machine: Mapping[str, str | int]
@@ -293,8 +240,8 @@ class WorkerTimes:
     def hours_frame(self, method: str, points: float, price: float = 0.0) -> pd.DataFrame:
         """Return times and costs by the model: one row for each of ``WORKERS``.
 
-        ``price`` is the price of an hour of one worker, in any currency; with 0, costs are left
-        out. Raises InputError if the price is negative or not a number.
+        ``price`` of a worker's hour, in any currency; 0 leaves costs out; InputError if it is
+        invalid.
         """
         check_price(price)
         rows = []
@@ -416,10 +363,7 @@ def file_of(variant: VariantName) -> Path:
 
 @cache
 def worker_times(variant: VariantName = "published") -> WorkerTimes:
-    """Read the stored times of a variant, or those of the sound variant if it has none.
-
-    Raises InputError if there are no measurements yet.
-    """
+    """Read the times of a variant, or of the sound variant; InputError if there are none."""
     file = file_of(variant)
     try:
         found: WorkerTimes = read_table_file(file if file.exists() else FILE, WorkerTimes)

@@ -1,9 +1,7 @@
 """Content of a budget file: the sources, the debits, and the log of records that stores them.
 
-Each debit and the sum of all debits are integers in micro-epsilon (1e-6). The granted epsilon is
-the requested epsilon, rounded down, and the release runs with the granted epsilon. This module
-returns these integers as decimal fractions. A float has enough digits for them, so the conversion
-back is exact.
+Debits are integers in micro-epsilon (1e-6), rounded down, and the release runs with what was
+granted. They are returned as decimal fractions, for which a float has enough digits.
 """
 
 from __future__ import annotations
@@ -66,21 +64,9 @@ _COPY = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One debit.
+    """One debit: number, granted epsilon, method and public parameters, time (UTC, ISO 8601).
 
-    Parameters
-    ----------
-    id
-        Number of the entry in the file.
-    epsilon
-        Granted epsilon, with which the release runs. The granted epsilon is less than 1e-6 below
-        the requested epsilon.
-    what
-        Method and public parameters.
-    state
-        ``"debited"``, or ``"released"`` once the release was published.
-    time
-        Time of the debit, UTC, ISO 8601.
+    ``state`` is ``"debited"``, or ``"released"`` once the release was published.
     """
 
     id: int
@@ -112,10 +98,7 @@ class Account:
 
 
 def granted(epsilon: float) -> float:
-    """Epsilon that a debit grants: the requested epsilon, rounded down to whole micro-epsilon.
-
-    Raises InputError if the requested epsilon is not between 0.000001 and 1,000,000.
-    """
+    """Epsilon that a debit grants: rounded down to whole micro-epsilon; InputError if invalid."""
     return micro("epsilon", epsilon) / MICRO
 
 
@@ -144,10 +127,9 @@ class DamagedError(Exception):
 class Log:
     """Records of a file, and the sums computed from them.
 
-    A record has a number (from 1), a kind, a source, an amount, a text, a time, and a hash of all
-    these values and of the previous record. The kinds are ``file`` (the first record, whose text is
-    unique), ``opened`` (a source with its total), ``debited`` (epsilon, parameters, files) and
-    ``released`` (the amount is the number of the debit).
+    A record has a number (from 1), a kind, a source, an amount, a text, a time, and a hash of these
+    and of the previous record. Kinds: ``file`` (first, with a unique text), ``opened`` (a source
+    with its total), ``debited`` (epsilon, parameters, files), ``released`` (number of the debit).
     """
 
     connection: sqlite3.Connection
@@ -257,21 +239,11 @@ class Log:
     ) -> str | None:
         """Source for which some of these files were read before; None if all files are new.
 
-        A known file is recognized by its path, by the path of its folder if the folder was read,
-        and by its number on the disk, which stays the same if the file is renamed. After a file is
-        deleted, its number may belong to a file with other data. Therefore the number is used only
-        if the caller names the source. Raises PrivacyRefusal if the files belong to another source
-        than the named source, or to several sources. PrivacyRefusal is also raised if no source is
-        named and it is not clear whether the files belong to a known source.
-
-        Parameters
-        ----------
-        origins
-            Files to read, and the folder that contains them.
-        source
-            Given name of the source, or None.
-        proposed
-            Name that the source would get if it is new.
+        A known file is recognized by its path, by its folder's path, and by its number on the disk,
+        which survives renaming but may be reused after a deletion: so the number counts only if the
+        caller names the source (``proposed``: the name that a new one would get). Raises
+        PrivacyRefusal if the files belong to another or to several sources, or if none is named and
+        it is not clear.
         """
         sure: dict[str, Origin] = {}
         doubtful: dict[str, Origin] = {}

@@ -18,10 +18,7 @@ _SEVERAL = 3
 
 
 def surest(epsilon: float) -> float:
-    """Largest posterior probability that a unit took part, for anybody whose prior is 1/2.
-
-    By Bayes' rule with the largest likelihood ratio, this value is e^epsilon / (1 + e^epsilon).
-    """
+    """Largest posterior that a unit took part, from a prior of 1/2: e^epsilon / (1 + e^epsilon)."""
     return 1 / (1 + math.exp(-epsilon))
 
 
@@ -36,11 +33,7 @@ def promises_little(epsilon: float) -> bool:
 
 
 def surest_words(epsilon: float) -> str:
-    """Largest certainty that anybody can reach from a prior of 1/2: "73.2% sure at most".
-
-    The statement is true for one privacy unit. A caller that shows this text must also name the
-    unit, as :func:`explain_guess` does.
-    """
+    """Largest certainty from a prior of 1/2: "73.2% sure at most"; a caller must name the unit."""
     shown = percent_at_most(surest(epsilon))
     # The certainty is below 100%, so don't print "100%".
     return f"{shown:g}% sure at most" if shown < 100 else "next to certain"
@@ -102,11 +95,7 @@ def _compared(neighbours: Neighbours, *, persons: bool) -> tuple[str, str]:
 
 
 def explain_epsilon(epsilon: float, neighbours: Neighbours, *, persons: bool = False) -> str:
-    """Explain epsilon in words: how much the data of one privacy unit can change a probability.
-
-    With ``persons`` the unit is a person. Otherwise the unit is a record, and a person may have
-    several records.
-    """
+    """Explain in words how much the data of one unit (a person or a record) can change."""
     compared, holds = _compared(neighbours, persons=persons)
     if not persons and neighbours.cap == 1:
         holds = f"; for three records of yours, {_factor(_SEVERAL * epsilon)} times"

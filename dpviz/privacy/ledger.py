@@ -25,13 +25,8 @@ _ROUNDING = 1e-9
 class Neighbours:
     """Pairs of data sets whose output probabilities may differ by at most the factor e^epsilon.
 
-    Parameters
-    ----------
-    relation
-        ``"add_remove"``: one data set has one privacy unit more; ``"replace_one"``: one unit is
-        exchanged for another, and the number of units is public.
-    cap
-        Maximum number of records of one privacy unit; 1 if the unit is a record.
+    ``"add_remove"``: one data set has one privacy unit more; ``"replace_one"``: one unit is
+    exchanged, and their number is public. ``cap``: maximum number of records of one unit.
     """
 
     relation: Relation = "add_remove"
@@ -61,19 +56,10 @@ class Neighbours:
 class Spend:
     """One use of the budget, recorded by the mechanism itself.
 
-    Parameters
-    ----------
-    step
-        Name of the step that used the noise.
-    sensitivity
-        Largest change of the noised quantity between neighbours, measured in L1, or in the K-norm
-        for K-norm noise.
-    scale
-        Scale of the Laplace or K-norm noise. For an exponential mechanism, it is the score
-        difference that makes an outcome e times less likely.
-    composition
-        ``"sequential"`` spends add up. Consecutive ``"parallel"`` spends of one step depend on
-        disjoint records, so only the largest of these spends is added to the total.
+    ``sensitivity``: largest change between neighbours, in L1 or the K-norm. ``scale``: of the
+    noise; for an exponential mechanism, the score difference that makes an outcome e times less
+    likely. ``"sequential"`` spends add up; of consecutive ``"parallel"`` spends of one step, which
+    depend on disjoint records, only the largest counts.
     """
 
     step: str
@@ -84,10 +70,7 @@ class Spend:
 
     @property
     def together(self) -> float | None:
-        """Budget of this release and the coarser releases before it; None if there are none.
-
-        The noise of a finer release (gradual release) has the scale of this whole budget.
-        """
+        """Budget of this release and the coarser ones before it, which fits its scale; or None."""
         whole = self.sensitivity / self.scale if self.scale else 0.0
         return whole if whole > self.epsilon * (1 + _ROUNDING) else None
 
@@ -96,9 +79,7 @@ class Spend:
 class Ledger:
     """All spends of one run, in order, for one relation and one privacy unit.
 
-    The ledger contains only spends and does not depend on the algorithm. The total epsilon is the
-    sum of the sequential spends (sequential composition) plus the largest of each step's parallel
-    spends (parallel composition).
+    Total epsilon: the sequential spends plus the largest of each step's parallel spends.
     """
 
     spends: tuple[Spend, ...] = ()
@@ -120,10 +101,7 @@ class Ledger:
 
 
 def composed(costs: Iterable[tuple[Spend, Cost]], nothing: Cost) -> Cost:
-    """Total cost: the sum of all sequential spends and of each step's largest parallel spend.
-
-    ``nothing`` is the zero of the number type used for the sum.
-    """
+    """Total cost: the sum of all sequential spends and of each step's largest parallel spend."""
     total, largest = nothing, dict[str, Cost]()
     for spend, cost in costs:
         if spend.composition == "parallel":

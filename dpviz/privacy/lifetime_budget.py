@@ -1,19 +1,15 @@
 """The lifetime budget of data sources: one SQLite file, in which each release first makes a debit.
 
-The owner names each source. A hash of the content can't replace the name, because one more record
-would change the hash and so open a new budget. Each debit stores which files are read. These files
-are refused later under another source, even after they are renamed (:meth:`Log.owner`).
+The owner names each source: a hash of the content would change with one more record and open a new
+budget. Each debit stores which files are read; these are refused later under another source, even
+if renamed (:meth:`Log.owner`). A debit is final: a crash after it loses budget, never privacy.
 
-A release makes a debit, draws noise, publishes, and then marks its entry. A debit is final: a crash
-after the debit loses budget, never privacy.
-
-The file contains a log whose records never change. The hash of each record covers the previous
-record, so an edited, forged, moved or deleted record is detected. A note in this user's folder
-(:func:`dpviz.base.home.home_folder`) stores the newest hash. So an older copy of the file is
-detected as well, and also a file in which all hashes were recomputed. This module can't detect a
-new file that replaces the old file; an older file whose note was also restored or removed; an older
-file on another computer or of another user; and the same data under another name, in a copy, in
-memory or in an upload. Anyone who can write both the file and the note is trusted.
+Records never change, and each hash covers the previous record, so an edited, forged, moved or
+deleted record is detected. A note in this user's folder (:func:`dpviz.base.home.home_folder`) has
+the newest hash, so an older copy or a file with recomputed hashes is, too. Not detected: a new file
+that replaces the old; an older file whose note was also restored or removed, or on another computer
+or of another user; the same data under another name, in a copy, in memory or in an upload. Anyone
+who can write both file and note is trusted.
 """
 
 from __future__ import annotations
@@ -94,17 +90,10 @@ _making = threading.Lock()
 class Budget:
     """Lifetime budgets in one file; safe for several threads and processes of one machine.
 
-    Every call reopens the file, so it reads the debits of other processes. Between two calls no
-    other file is needed. SQLite's locks fail on network folders. Only the user who created the file
-    may read it. Every call raises InputError, with one sentence, if the file can't be used. Opening
-    the first source creates the file.
-
-    Attributes
-    ----------
-    unnoted
-        Sentence that says why an older copy of the file would not be detected: the note in this
-        user's folder is missing, or can't be written. Empty if the note exists. Releases continue
-        in both cases.
+    Every call reopens the file, which its first source creates and only its user may read; it
+    raises InputError if the file can't be used. SQLite's locks fail on network folders. ``unnoted``
+    says why an older copy would not be detected (no note in this user's folder), or is empty;
+    releases continue.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -118,22 +107,15 @@ class Budget:
     def open(self, source: str, total: float | None = None) -> Account:
         """Return the account of a source; the first call sets its total permanently.
 
-        Raises PrivacyRefusal if the source has another total.
-
-        Parameters
-        ----------
-        total
-            Lifetime epsilon, rounded down to whole micro-epsilon; None if the source exists.
+        ``total`` is rounded down to whole micro-epsilon; None if the source exists. Raises
+        PrivacyRefusal if the source has another total.
         """
         asked = None if total is None else micro("total", total)
         with self._transaction(create=asked is not None) as log:
             return self._opened(log, source, asked)
 
     def find(self, source: str) -> Account | None:
-        """Return the account of a source, or None if the source or the file does not exist yet.
-
-        Raises InputError if the source does not exist and its name is not allowed for a new source.
-        """
+        """Return the account of a source, or None if it is new; InputError for a bad name."""
         if not self.exists():
             names.check_new(source)
             return None
@@ -143,11 +125,7 @@ class Budget:
     def owner(
         self, origins: Sequence[Origin], source: str | None = None, proposed: str | None = None
     ) -> str | None:
-        """Source for which some of these files were read before; see :meth:`Log.owner`.
-
-        Raises PrivacyRefusal if the files belong to another source. PrivacyRefusal is also raised
-        if no source is named and only the user can know the source of the files.
-        """
+        """Source for which some of these files were read before; errors as :meth:`Log.owner`."""
         if not origins or not self.exists():
             return None
         with self._transaction() as log:
@@ -172,30 +150,12 @@ class Budget:
     ) -> Entry:
         """Debit epsilon from a source's budget and write it to disk, before any noise is drawn.
 
-        Raises PrivacyRefusal if less than `epsilon` remains (the message states the remaining
-        epsilon), or if the files belong to another source.
-
-        Parameters
-        ----------
-        source
-            Name of the source.
-        epsilon
-            From 0.000001 to 1,000,000; rounded down to whole micro-epsilon.
-        what
-            Method and public parameters, as plain values; nothing derived from the data.
-        total
-            As for :meth:`open`. A new source and its first debit are written together or not at
-            all.
-        alike
-            Names in ``what`` whose values must be equal in all entries of a source, because
-            epsilons for different neighbours or privacy units don't add up.
-        origins
-            Files that are read, and their folder. From now on these files belong to this source.
-
-        Returns
-        -------
-        Entry
-            The release must run with the epsilon of this entry.
+        Returns the entry, with whose epsilon (rounded down to whole micro-epsilon) the release must
+        run. ``what`` has public plain values, nothing derived from the data; values named in
+        ``alike`` must be equal in all entries of a source, because epsilons for different
+        neighbours don't add up. A new source (``total`` as for :meth:`open`) and its first debit
+        are written together or not at all; from now on ``origins`` belong to it. Raises
+        PrivacyRefusal if less remains or the files belong to another source.
         """
         # Two copies of the file may get the same debit within one second. Without a random text in
         # each entry, both entries would have the same hash, and the note would match both files.

@@ -1,7 +1,4 @@
-"""The mechanisms that all methods use; each mechanism records its own spend.
-
-:mod:`dpviz.privacy.secure` has the mechanisms of a release, whose noise nobody can reproduce.
-"""
+"""The mechanisms of all methods; each records its spend. :mod:`.secure` has those of releases."""
 
 from __future__ import annotations
 
@@ -34,22 +31,9 @@ class Level(NamedTuple):
 class Gradual:
     """Gradual releases of the same values; at first, only the coarsest release is paid for.
 
-    Parameters
-    ----------
-    levels
-        Releases from the coarsest to the finest.
-    sensitivity
-        Largest change of the values by one record (L1).
-    noisy
-        The finest release of all values that is paid for.
-    known
-        Number of the release ``noisy`` in ``levels``.
-    scales
-        Noise scale of each level.
-    values, releases
-        True values and all releases, which only the accountant may read.
-    closed
-        Whether these values were split. If so, no finer release is possible.
+    ``noisy`` is number ``known`` of the levels, the finest that is paid for. Only the accountant
+    may read ``values`` and ``releases``. ``closed``: they were split, so no finer release is
+    possible.
     """
 
     levels: tuple[Level, ...]
@@ -65,15 +49,9 @@ class Gradual:
 class Accountant:
     """Adds noise only together with a spend on the ledger, and refuses spends over budget.
 
-    Parameters
-    ----------
-    noise
-        Source of the randomness.
-    epsilon
-        Whole budget of the run.
-    neighbours
-        Relation and privacy unit. Callers give sensitivities for one record added or removed, and
-        the mechanisms multiply these sensitivities for other neighbours.
+    Callers give sensitivities for one record added or removed, and the L1 change of values between
+    such neighbours is at most this; mechanisms multiply them for other neighbours. All raise
+    PrivacyRefusal if the budget does not suffice. ``step`` names the spend and the noise stream.
     """
 
     def __init__(
@@ -93,26 +71,13 @@ class Accountant:
     def hide(self, changed: int) -> None:
         """Add the noise for ``changed`` records in all further steps, for any neighbours.
 
-        Published variants need this if their paper counts another number of changed records than
-        their neighbours have. The claim of such a variant fails, and its card says so.
+        For published variants whose paper counts another number; their claim fails, as their card
+        says.
         """
         self._changed = changed
 
     def laplace(self, step: str, values: Numbers, *, sensitivity: float, epsilon: float) -> Floats:
-        """Laplace mechanism (Dwork 2006): adds Lap(sensitivity / epsilon) to each value.
-
-        Raises PrivacyRefusal if the budget does not suffice.
-
-        Parameters
-        ----------
-        step
-            Name of the step, on the ledger and as the name of the noise stream.
-        values
-            Array or number. The L1 change of the values between neighbours that differ in one
-            record is at most ``sensitivity``.
-        epsilon
-            Budget of this step.
-        """
+        """Laplace mechanism (Dwork 2006): adds Lap(sensitivity / epsilon) to each value."""
         scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
         exact = np.asarray(values, dtype=float)
         return exact + self.noise.laplace(step, scale, exact.shape)
@@ -120,19 +85,12 @@ class Accountant:
     def laplace_disjoint(
         self, step: str, values: Floats, *, sensitivity: float, epsilons: Floats
     ) -> Floats:
-        """Laplace mechanism on rows that depend on disjoint records.
+        """Laplace mechanism on rows (K, m) that depend on disjoint records, with budgets (K,).
 
-        Each value of row k gets Lap(sensitivity / epsilon_k) noise. The total cost is the largest
-        of the budgets (parallel composition). This is also true if neighbours differ in m records
-        of different rows, because the scale of each row is then m times as large. If m_k of these
-        records change row k, the cost is the sum of m_k epsilon_k / m, where the m_k sum to m.
-
-        Parameters
-        ----------
-        values
-            Shape (K, m): one record changes one row, by at most ``sensitivity`` in L1.
-        epsilons
-            Budget of each row, shape (K,).
+        Row k gets Lap(sensitivity / epsilon_k); the cost is the largest budget (parallel
+        composition). This is also true for neighbours that differ in m records of different rows:
+        scales are m times as large, and if m_k records change row k, the cost is the sum of m_k
+        epsilon_k / m.
         """
         with self._all_or_nothing():
             scales = [
@@ -148,20 +106,12 @@ class Accountant:
     ) -> Gradual:
         """Gradual release (Koufogiannis, Han, Pappas 2015) of whole numbers.
 
-        Level k is the values + two-sided geometric noise, where P(x) is proportional to exp(-abs(x)
-        epsilon_k / sensitivity). Each level is a random function of only the next finer level and
-        does not depend on the values. So all levels together cost as much as the finest level. This
-        call pays for the coarsest level; :meth:`finer` pays for finer levels. Raises PrivacyRefusal
-        if the budget does not suffice for the finest level.
-
-        Parameters
-        ----------
-        values
-            Whole numbers. The L1 change of the values between neighbours that differ in one record
-            is at most ``sensitivity``.
-        levels
-            Levels from the coarsest to the finest. Each budget is rounded down to a multiple of the
-            floating-point spacing at the last budget, so that the differences are exact.
+        Level k is the values + two-sided geometric noise, P(x) proportional to exp(-abs(x)
+        epsilon_k / sensitivity), and a random function of only the next finer level, so all levels
+        cost as much as the finest. This call pays for the coarsest level, :meth:`finer` for finer
+        ones. Budgets, from the coarsest, are rounded down to multiples of the floating-point
+        spacing at the last, so that differences are exact. Raises PrivacyRefusal if the budget does
+        not suffice for the finest level.
         """
         levels = exact_levels(levels)
         self._check_levels(levels)
@@ -179,10 +129,7 @@ class Accountant:
         )
 
     def finer(self, gradual: Gradual, level: int) -> Floats:
-        """Pay for a finer nested release; the spend is the difference of the two budgets.
-
-        ``level`` is the number of the finer release.
-        """
+        """Pay for the nested release of this number: the spend is the difference of two budgets."""
         self._spend_on(gradual, level, "sequential")
         gradual.known, gradual.noisy = level, gradual.releases[level]
         return gradual.noisy
@@ -190,26 +137,13 @@ class Accountant:
     def split(
         self, gradual: Gradual, where: NDArray[np.bool_], numbers: Numbers
     ) -> tuple[Floats, Floats]:
-        """Finest release of some values, and noisy numbers that depend only on the other values.
+        """Finest release of the values in ``where``, and noisy numbers of only the other values.
 
-        Both results together cost the difference of the budgets, because they are parallel. This is
-        possible only once: no finer release can follow. If neighbours differ in m records, all
-        noise is m times as large. If m_1 of these records change values in ``where`` and m_2 change
-        other values, the cost is (m_1 + m_2) / m of the difference, so at most the whole
-        difference.
-
-        Parameters
-        ----------
-        where
-            Mask of the values that get a finer release, computed from earlier releases alone.
-        numbers
-            Whole numbers that one record changes by at most the sensitivity (L1), and only if this
-            record changes a value outside ``where``.
-
-        Returns
-        -------
-        finest, numbers
-            Finest releases in reading order, and the numbers with Laplace noise.
+        ``where`` comes from earlier releases; one record changes the whole ``numbers`` by at most
+        the sensitivity (L1), and only if it changes a value outside. Both are parallel and cost the
+        difference of the budgets, once: no finer release can follow. For neighbours that differ in
+        m records, noise is m times as large; if m_1 change values in ``where`` and m_2 others, the
+        cost is (m_1 + m_2) / m of it.
         """
         with self._all_or_nothing():
             part = self._spend_on(gradual, len(gradual.levels) - 1, "parallel")
@@ -267,19 +201,11 @@ class Accountant:
     def k_norm(
         self, step: str, values: Floats, *, ball: int, sensitivity: float, epsilon: float
     ) -> Floats:
-        """K-norm mechanism (Hardt, Talwar 2010) on rows that depend on disjoint records.
+        """K-norm mechanism (Hardt, Talwar 2010) on rows (m, D) that depend on disjoint records.
 
-        Every row gets noise z whose density is proportional to exp(-epsilon * norm(z) /
-        sensitivity).
-
-        Parameters
-        ----------
-        values
-            Shape (m, D). One record changes one row, by at most ``sensitivity`` in the norm
-            :func:`k_norm` with this ``ball``.
-        ball
-            Number of columns at the end that form the ball: one record changes them by a vector of
-            bounded length. In each other column the absolute change is bounded.
+        Noise z has a density proportional to exp(-epsilon * norm(z) / sensitivity), in the norm
+        :func:`k_norm`: one record changes the last ``ball`` columns of one row by a vector of
+        bounded length, and each other by a bounded amount.
         """
         scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
         rows, columns = values.shape
@@ -295,21 +221,11 @@ class Accountant:
         epsilon: float,
         monotone: bool = False,
     ) -> int:
-        """Exponential mechanism over a list of public candidates, by adding Gumbel noise.
+        """Choose a public candidate by its score (m,), with Gumbel noise (exponential mechanism).
 
-        Parameters
-        ----------
-        scores
-            Shape (m,); higher is better. One record changes each score by at most ``sensitivity``.
-        monotone
-            Whether an added record moves all scores in the same direction. If so, half the noise
-            suffices. This is also true if one record is exchanged, because an exchange removes one
-            record and adds one record, each at half the budget.
-
-        Returns
-        -------
-        int
-            Number of the chosen candidate.
+        One record changes each score by at most ``sensitivity``. If it moves all in one direction
+        (``monotone``), half the noise suffices; also for an exchange, which removes and adds a
+        record, each at half the budget.
         """
         factor = 1.0 if monotone else 2.0
         scale = self._spend(step, sensitivity, epsilon, factor, "sequential")
@@ -320,19 +236,9 @@ class Accountant:
     ) -> tuple[int, float]:
         """Exponential mechanism (McSherry, Talwar 2007) over a line that is split into intervals.
 
-        Parameters
-        ----------
-        edges
-            Ascending, shape (m + 1,). Interval i is from edge i to edge i + 1.
-        scores
-            Shape (m,); higher is better. One record changes the score of each point by at most
-            ``sensitivity``.
-
-        Returns
-        -------
-        index, value
-            The interval (private, because it reveals the rank in the true data), and a point
-            sampled uniformly from the interval.
+        Edges (m + 1,) ascend; one record changes the score (m,) of each point by at most
+        ``sensitivity``. Returns the interval (private: it reveals the rank in the true data) and a
+        uniform point of it.
         """
         scale = self._spend(step, sensitivity, epsilon, 2.0, "sequential")
         cumulated = np.cumsum(interval_weights(edges, scores, scale))
@@ -394,8 +300,7 @@ def exact_levels(levels: Sequence[Level]) -> tuple[Level, ...]:
 def geometric(unit: Floats, scale: float) -> Floats:
     """Two-sided geometric noise, P(x) proportional to exp(-abs(x) / scale), from Laplace noise.
 
-    The method is the inverse distribution function: input and result are the same quantile of their
-    distributions. So 0 gives 0, and noise grows smoothly with the scale.
+    The same quantile of both distributions: 0 gives 0, and noise grows smoothly with the scale.
     """
     # P(abs(x) >= k) = 2 q^k / (1 + q) with q = exp(-1 / scale). For unit Laplace noise: P(abs(x) >=
     # t) = exp(-t).
@@ -405,17 +310,12 @@ def geometric(unit: Floats, scale: float) -> Floats:
 
 
 def stay_chance(coarse: float, fine: float) -> float:
-    """Probability that a coarser release equals the next finer release, from which it is sampled.
+    """Probability that a coarser release equals the next finer release, by their noise scales.
 
-    Both releases are given by their noise scales; ``coarse`` is at least as large as ``fine``.
-
-    Notes
-    -----
     Two-sided geometric noise with parameter q has the characteristic function (1 - q)^2 / abs(1 - q
-    e^it)^2. The quotient of this function for the coarse noise and for the fine noise is s + (1 -
-    s) times the function for the coarse noise, where s = (sinh(1 / (2 coarse)) / sinh(1 / (2
-    fine)))^2. So no noise is added with probability s; otherwise the coarse release's noise is
-    added.
+    e^it)^2. The quotient for the coarse and the fine noise is s + (1 - s) times that of the coarse,
+    s = (sinh(1 / (2 coarse)) / sinh(1 / (2 fine)))^2. So no noise is added with probability s, and
+    otherwise the coarse release's noise.
     """
     return math.exp(2 * (_log_sinh(0.5 / coarse) - _log_sinh(0.5 / fine)))
 
@@ -432,16 +332,7 @@ def k_norm(values: Floats, ball: int) -> Floats:
 
 
 def interval_weights(edges: Floats, scores: Floats, scale: float) -> Floats:
-    """Weights of the intervals in :meth:`Accountant.interval`: length * exp(score / scale).
-
-    The method describes the parameters; ``scale`` is the noise scale of the spend, 2 * sensitivity
-    / epsilon.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (m,), proportional to the probabilities; the largest weight is 1.
-    """
+    """Weights of :meth:`Accountant.interval`: length * exp(score / scale), the largest is 1."""
     with np.errstate(divide="ignore"):
         logs = np.log(np.diff(edges)) + scores / scale
     weights: Floats = np.exp(logs - logs.max())

@@ -1,9 +1,8 @@
 """Sources of noise. Callers pass a source, because there is no global state.
 
-Exploring uses :class:`SeededNoise`. One seed fixes all noise. Each step has a separate stream. For
-every shape, the stream is read from its start, and the unit noise is then scaled. So the plot
-changes smoothly while the user changes epsilon, and all methods share the same noise. Anyone who
-knows the seed can subtract the noise, so a result with this noise must not be published.
+:class:`SeededNoise` is for exploring: each step has a separate stream, read from its start for
+every shape, and unit noise is scaled, so the plot changes smoothly with epsilon, and all methods
+share the noise. Anyone who knows the seed can subtract it: a result must not be published.
 """
 
 from __future__ import annotations
@@ -42,11 +41,7 @@ class NoiseSource(Protocol):
 
 
 class Silenced:
-    """The random choices of another source without its noise, so that noise hides nothing.
-
-    Starts and other random choices are the same as those of the source. Laplace, K-norm and Gumbel
-    noise is 0, so an exponential mechanism chooses the best candidate.
-    """
+    """The random choices of another source without its noise, so that noise hides nothing."""
 
     def __init__(self, source: NoiseSource) -> None:
         self._source = source
@@ -67,11 +62,7 @@ class Silenced:
 
 
 class SeededNoise:
-    """Reproducible noise for exploring, one stream per step.
-
-    ``key`` holds extra numbers that distinguish runs with one seed, such as the fold of a
-    cross-validation.
-    """
+    """Reproducible noise for exploring, one stream per step and ``key`` (such as a fold)."""
 
     def __init__(self, seed: int, *key: int) -> None:
         self.seed = seed
@@ -103,12 +94,12 @@ class SeededNoise:
 
 
 def unit_k_norm(generator: np.random.Generator, shape: tuple[int, int], ball: int) -> Floats:
-    """Independent rows z whose density is proportional to exp(-norm of z), shape (m, D).
+    """Independent rows z (m, D) whose density is proportional to exp(-norm of z).
 
-    The norm is the larger of two values: the largest absolute value in the first D - ball columns,
-    and the Euclidean length of the last ``ball`` columns. The unit body of the norm is a cube [-1,
-    1]^(D - ball) times a Euclidean unit ball. A row is a Gamma(D + 1) number times a uniform point
-    of that body. See Hardt, Talwar 2010, "On the geometry of differential privacy".
+    The norm is the larger of the largest absolute value in the first D - ball columns and the
+    length of the last ``ball`` columns; its body is a cube times a ball. A row is a Gamma(D + 1)
+    number times a uniform point of that body. Hardt, Talwar 2010, "On the geometry of differential
+    privacy".
     """
     rows, columns = shape
     noise = generator.uniform(-1, 1, shape)

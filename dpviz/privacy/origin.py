@@ -16,13 +16,8 @@ _OPEN = Path("/proc/self/fd")
 class Origin:
     """A file, a folder, or an address in a store, from which records were read.
 
-    Parameters
-    ----------
-    path
-        Path without links, or address in a store; "" if unknown.
-    number
-        Device, and number of the file on it: the same for all names of a file; "" if there is no
-        number.
+    Path without links, or "" if unknown; device and number of the file on it, the same for all its
+    names, or "".
     """
 
     path: str
@@ -40,10 +35,7 @@ class Origin:
 
 
 def origins(*sources: object) -> tuple[Origin, ...]:
-    """Origins of paths and open files; pipes and objects in memory are left out.
-
-    A path to a missing file also has an origin, because the file may have existed a moment ago.
-    """
+    """Origins of paths (also to missing files) and open files, but not of pipes and objects."""
     return tuple(found for one in sources if (found := _origin(one)) is not None)
 
 

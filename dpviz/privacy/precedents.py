@@ -1,8 +1,4 @@
-"""Promises of published uses of differential privacy: their epsilon, unit and source.
-
-The numbers are as published. Most are not directly comparable, because of other units of
-protection, a delta, a budget that starts again each day or month, or noise on the device.
-"""
+"""Promises of published uses of differential privacy: most are not comparable, as each says."""
 
 from __future__ import annotations
 
@@ -14,17 +10,7 @@ from dpviz.base.tables import read_rows
 
 @dataclass(frozen=True, kw_only=True)
 class Precedent:
-    """One published use of differential privacy.
-
-    Parameters
-    ----------
-    epsilon
-        As published, with its period unless it is a lifetime budget.
-    unit
-        The person or thing that is protected.
-    differs
-        Reason why this promise is not comparable with a pure epsilon for a lifetime.
-    """
+    """One published use of differential privacy: epsilon with its period, unit, how it differs."""
 
     who: str
     year: int

@@ -1,10 +1,9 @@
 """K-norm noise for a release: real vectors that are rounded to whole numbers without any error.
 
 A row is round(R w): R has the Gamma distribution of shape D + 1, and w is uniform in the unit body
-of the norm. R and w are functions of uniform real numbers, of which only the first binary digits
-are drawn. A bound on the arithmetic error shows whether these digits determine the rounded result.
-If not, more digits of the same numbers are drawn. So the result is as exact as with real numbers.
-The computation uses decimal arithmetic, whose square roots and logarithms are correctly rounded.
+of the norm. Both are functions of uniform real numbers, of which more binary digits are drawn until
+an error bound shows that they determine the result. Decimal square roots and logarithms are
+correctly rounded.
 """
 
 from __future__ import annotations
@@ -28,31 +27,19 @@ def k_norm_row(
 ) -> list[int]:
     """Whole numbers nearest to a real vector whose density is proportional to exp(-norm / scale).
 
-    Parameters
-    ----------
-    scale
-        Scale of the noise, in units.
-    entries, ball
-        The norm is the largest entry of the first ``entries`` columns, or if larger, the length of
-        the next ``ball`` columns (:func:`dpviz.privacy.mechanisms.k_norm`).
-    digits
-        Number of binary digits to draw each time; the distribution is the same for any number.
-    draw
-        Function that returns the requested number of random bits as one integer.
+    The norm is the largest of the first ``entries`` columns or, if larger, the length of the next
+    ``ball`` (:func:`dpviz.privacy.mechanisms.k_norm`). The distribution is the same for any number
+    of ``digits`` drawn at a time; ``draw`` returns random bits as an integer.
 
-    Notes
-    -----
-    The radius is -log of the product of D + 1 uniform numbers. A uniform point of the ball consists
-    of the first ``ball`` coordinates of a point on the sphere with two more dimensions
-    (Archimedes). The direction of that point is the direction of a vector of normal numbers, which
-    are drawn in pairs. The length of a pair is the square root of an exponential number, and the
-    direction of a pair is the direction of a point in a disc.
+    The radius is -log of the product of D + 1 uniform numbers. A uniform point of the ball is the
+    first ``ball`` coordinates of a point on the sphere with two more dimensions (Archimedes), in
+    the direction of normal numbers, drawn in pairs: the length of a pair is the square root of an
+    exponential number, its direction that of a point in a disc.
 
-    Error bound: a uniform number u is known up to 2^-digits. The number u itself, and also 1 - u
-    where -log u is computed, must be at least 2^(-digits / 4). So the relative error of every
-    factor is at most 2^(-digits / 2). Products, quotients, roots and sums of positive numbers add
-    up to at most some hundred such errors, which is far below the allowed relative error 2^(-digits
-    / 3).
+    Error bound: a uniform number u is known up to 2^-digits; u, and also 1 - u where -log u is
+    computed, must be at least 2^(-digits / 4). So the relative error of every factor is at most
+    2^(-digits / 2). Some hundred such errors are far below the allowed relative error 2^(-digits /
+    3).
     """
     columns = entries + ball
     pairs = (ball + 3) // 2 if ball else 0

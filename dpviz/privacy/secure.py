@@ -1,14 +1,10 @@
 """Noise for releases, by OpenDP: it has no seed, is exact, and OpenDP's privacy map certifies it.
 
-Floating-point Laplace noise reveals the true value through its last bits (Mironov 2012), and seeded
-noise reveals the true value to anyone who knows the seed. In this module all values are whole
-multiples of a public unit. The values are converted to integers, get discrete Laplace noise, and
-are converted back. Counts have the unit 1. Sums of scaled records have the unit 2^-20. Records are
-first truncated to the lattice with this spacing (:func:`on_lattice`), so that all sums are exact in
-any order.
-
-OpenDP has no K-norm noise. :mod:`dpviz.privacy.rounded` rounds real K-norm noise without an error,
-and the proof in that module is its certificate.
+Floating-point Laplace noise reveals the true value through its last bits (Mironov 2012). Here all
+values are whole multiples of a public unit, get discrete Laplace noise as integers, and are
+converted back. Counts have the unit 1; sums of scaled records the unit 2^-20, to whose lattice
+records are truncated first (:func:`on_lattice`), so that sums are exact in any order. OpenDP has no
+K-norm noise: :mod:`dpviz.privacy.rounded` has the proof instead.
 """
 
 from __future__ import annotations
@@ -55,15 +51,8 @@ WIDEST = 2**60
 class CertifiedSpend(Spend):
     """A spend with its certificate from OpenDP's privacy map.
 
-    Parameters
-    ----------
-    certified
-        Epsilon that the privacy map returns for ``sensitivity``, rounded up; at most ``epsilon``.
-    mechanism
-        ``"discrete Laplace"``, ``"nested discrete Laplace"``, ``"permute and flip"`` or ``"rounded
-        K-norm"``. The certificate of rounded K-norm noise is its sensitivity divided by its scale.
-    unit
-        Spacing of the values to which the noise was added.
+    ``certified``: what it returns for ``sensitivity``, rounded up, at most ``epsilon``; of rounded
+    K-norm noise, sensitivity by scale. ``unit``: spacing of the values.
     """
 
     certified: float
@@ -74,17 +63,9 @@ class CertifiedSpend(Spend):
 class SecureAccountant(Accountant):
     """An accountant whose noise may be published; methods need no change to use it.
 
-    The privacy map covers only the noise. As for :class:`Accountant`, the method itself must prove
-    that one record changes a value by at most ``sensitivity``.
-
-    Parameters
-    ----------
-    epsilon
-        Whole budget of the run. The epsilon certified by the privacy maps never exceeds this
-        budget, not even by rounding.
-    unit
-        All values must be whole multiples of this power of 2: 1 for counts, ``LATTICE`` for counts
-        and sums of records on that lattice. Nested releases accept counts only, with the unit 1.
+    The privacy map covers only the noise: the method must prove the ``sensitivity``. The certified
+    epsilon never exceeds the budget, not even by rounding. All values must be whole multiples of
+    ``unit``, a power of 2: 1 for counts (also in nested releases), ``LATTICE`` for sums of records.
     """
 
     def __init__(
@@ -108,16 +89,9 @@ class SecureAccountant(Accountant):
     def laplace(self, step: str, values: Numbers, *, sensitivity: float, epsilon: float) -> Floats:
         """Discrete Laplace mechanism: adds noise to whole multiples of the unit.
 
-        The noise is x units with probability proportional to exp(-abs(x) epsilon / sensitivity),
-        where the sensitivity is in units (Ghosh, Roughgarden, Sundararajan 2012; sampled by
-        Canonne, Kamath, Steinke 2020).
-
-        Parameters and errors as in :meth:`Accountant.laplace`.
-
-        Raises
-        ------
-        PrivacyRefusal
-            Also raised if the values are not multiples of the unit.
+        x units have a probability proportional to exp(-abs(x) epsilon / sensitivity), with the
+        sensitivity in units (Ghosh, Roughgarden, Sundararajan 2012; sampled by Canonne, Kamath,
+        Steinke 2020). Raises PrivacyRefusal, too, if the values are not multiples.
         """
         whole = self._whole(step, values)
         measurement = self._pay(step, sensitivity, epsilon, _LAPLACE, "sequential")
@@ -126,10 +100,7 @@ class SecureAccountant(Accountant):
     def laplace_disjoint(
         self, step: str, values: Floats, *, sensitivity: float, epsilons: Floats
     ) -> Floats:
-        """Discrete Laplace mechanism on rows that depend on disjoint records.
-
-        Parameters and composition as in :meth:`Accountant.laplace_disjoint`.
-        """
+        """Discrete Laplace on disjoint rows, as :meth:`Accountant.laplace_disjoint`."""
         whole = self._whole(step, values)
         with self._all_or_nothing():
             paid = [
@@ -144,12 +115,9 @@ class SecureAccountant(Accountant):
     ) -> Gradual:
         """Gradual release of whole numbers, for any unit; exact at every level.
 
-        The finest level has OpenDP's noise. Each coarser level is the next finer level, to which
-        OpenDP's noise of the coarser level is added or not. A coin with exactly the required
-        probability decides this (:func:`coins`). So each level has the distribution of OpenDP's
-        noise, and OpenDP's privacy map certifies its budget.
-
-        Parameters and errors as in :meth:`Accountant.gradual`.
+        The finest level has OpenDP's noise. To each coarser level, OpenDP's noise of this level is
+        added or not, by a coin with exactly the required probability (:func:`coins`), so it has
+        that distribution.
         """
         self._whole(levels[0].step, values, 1.0)
         return self._certified(super().gradual(values, levels, sensitivity=sensitivity), 0)
@@ -218,12 +186,10 @@ class SecureAccountant(Accountant):
     def k_norm(
         self, step: str, values: Floats, *, ball: int, sensitivity: float, epsilon: float
     ) -> Floats:
-        """K-norm mechanism on whole multiples of the unit.
+        """K-norm mechanism on whole multiples of the unit, see :meth:`Accountant.k_norm`.
 
-        Parameters as in :meth:`Accountant.k_norm`. The noise of a row is the multiple of the unit
-        nearest to a real noise vector of that mechanism (:func:`dpviz.privacy.rounded.k_norm_row`).
-        The values are multiples of the unit, so rounding the noise gives the same result as
-        rounding the real noisy values, which is post-processing.
+        Noise is the multiple nearest to a real vector (:func:`dpviz.privacy.rounded.k_norm_row`),
+        which equals rounding the real noisy values: post-processing.
         """
         whole = self._whole(step, values)
         left = Fraction(self.budget) - _total(self._spends)
@@ -256,10 +222,8 @@ class SecureAccountant(Accountant):
     ) -> int:
         """Permute and flip (McKenna, Sheldon 2020) over a list of public candidates.
 
-        The mechanism never makes worse choices than the exponential mechanism with the same
-        epsilon. Parameters as in :meth:`Accountant.choose`; scores are whole multiples of the unit.
-        A candidate with score -infinity is excluded, and the set of excluded candidates must be
-        public.
+        Never worse than the exponential mechanism. Scores are whole multiples of the unit;
+        -infinity excludes a candidate, and the set of excluded candidates must be public.
         """
         possible = np.flatnonzero(scores != -np.inf)
         whole = self._whole(step, scores[possible])
@@ -270,20 +234,9 @@ class SecureAccountant(Accountant):
     def interval(
         self, step: str, edges: Floats, scores: Floats, *, sensitivity: float, epsilon: float
     ) -> tuple[int, float]:
-        """Permute and flip over evenly spaced points on a line.
+        """Permute and flip over evenly spaced points on a line, as :meth:`Accountant.interval`.
 
-        Parameters as in :meth:`Accountant.interval`, but the candidates are discrete:
-
-        Parameters
-        ----------
-        edges
-            The first and the last edge must be public. The other edges may be true values, because
-            the candidates do not depend on them.
-
-        Returns
-        -------
-        index, value
-            The interval (private, because it reveals the rank in the true data), and the candidate.
+        The first and the last edge must be public; candidates do not depend on the others.
         """
         candidates = on_line(float(edges[0]), float(edges[-1]))
         # Interval i contains edge i + 1 but not edge i.
@@ -347,10 +300,8 @@ def coins(
 ) -> NDArray[np.bool_]:
     """Sample coins with exactly the probability that a coarser release equals the finer release.
 
-    A coin compares a random number in [0, 1) with this probability, 64 bits at a time. The next 64
-    bits are compared only if all bits before are equal. The scales ``coarse`` and ``fine`` are
-    interpreted as exact doubles. ``entropy`` returns a given number of random bytes, by default
-    from the system; tests pass another function.
+    A random number in [0, 1) is compared with it, 64 bits at a time, as long as all bits are equal.
+    Scales are exact doubles; ``entropy`` returns random bytes.
     """
     found, open_ = np.zeros(size, dtype=bool), np.arange(size)
     for words in range(1, _WORDS):
@@ -371,9 +322,8 @@ _WORDS = 16
 def stay_bits(coarse: float, fine: float, words: int) -> int:
     """First 64 * ``words`` bits of the probability :func:`dpviz.privacy.mechanisms.stay_chance`.
 
-    All decimal operations are rounded correctly, each with a relative error below 10^-digits.
-    Digits are added until both ends of the error interval have the same bits. For equal scales the
-    probability is 1, and all its bits are 1.
+    Decimal operations have a relative error below 10^-digits; digits are added until both ends of
+    the error interval have the same bits. For equal scales the probability is 1: all bits are 1.
     """
     if coarse == fine:
         return int(2 ** (64 * words) - 1)
@@ -399,10 +349,9 @@ def _sinh_of_half(scale: float) -> Decimal:
 def on_lattice(points: Floats) -> Floats:
     """Truncate scaled records (n, d) to multiples of ``LATTICE``, each coordinate towards 0.
 
-    Each record is truncated separately, so neighbours stay neighbours. No norm becomes larger, so
-    the box, the cube and the L1 ball keep their sensitivities. The ball keeps its sensitivity even
-    if rounding moved a record slightly outside the ball. A record moves by less than 1e-6 per axis.
-    Sums are exact below 2^33 records.
+    Each separately, so neighbours stay neighbours, and no norm becomes larger: box, cube and L1
+    ball keep their sensitivities. A record moves by less than 1e-6 per axis; sums are exact below
+    2^33.
     """
     cut: Floats = np.trunc(points / LATTICE) * LATTICE
     return cut

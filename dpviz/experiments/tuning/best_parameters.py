@@ -41,19 +41,9 @@ _FRUGAL = {"grid", "iterations"}
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ParameterMap(Displayed):
-    """A score over two parameters.
+    """A score over two parameters: ``reached`` (A, B) by at least a ``share`` of the draws.
 
-    Parameters
-    ----------
-    score, share
-        Score, and the share of the draws that must reach the value on the map.
-    values
-        Values of each parameter, ascending, shapes (A,) and (B,). These values include the values
-        of ``config``.
-    reached
-        Score that at least this share of the draws reaches, shape (A, B).
-    seeds
-        Seeds of the draws; they are the same in every cell.
+    ``values`` of each, ascending, include those of ``config``; every cell has the same ``seeds``.
     """
 
     config: Configuration
@@ -75,11 +65,7 @@ class ParameterMap(Displayed):
 
     @cached_property
     def best(self) -> Cell:
-        """Cell of the best choice.
-
-        If epsilon is one of the two parameters, it stays as in ``config``. The reason is that
-        epsilon is a cost: a larger epsilon is nearly always better.
-        """
+        """Cell of the best choice; epsilon stays as in ``config``, because it is a cost."""
         given = [axis for axis, name in enumerate(self.names) if name == "epsilon"]
         cells = (cast(Cell, cell) for cell in np.ndindex(*self.reached.shape))
         return self._best_of(
@@ -129,33 +115,15 @@ def best_parameters(
 ) -> ParameterMap:
     """Map a score over two parameters, and find the best pair.
 
-    The value of a cell is not the average of the draws, but the score that ``share`` of the draws
-    reach. The reason is that a choice which is only sometimes good is not a good choice. If scores
-    are equal, the coarser grid wins, then fewer iterations, then the smaller distance to
-    ``config``. Raises InputError if score, parameters and data can't be used together.
+    A cell has the score that ``share`` of the draws reach: a choice that is only sometimes good is
+    not good. Of equal scores the coarser grid wins, then fewer iterations, then the one nearer to
+    ``config``. Data and domain are as for :func:`dpviz.families.trial_of`; ``over`` has two of
+    :func:`searched` with values, to which those of ``config`` are added. Raises InputError if
+    score, parameters and data can't be used together. For exploring only: see ``TUNING``.
 
-    Parameters
-    ----------
-    dataset, config, domain, outside
-        As for :func:`dpviz.families.trial_of`.
-    score
-        One of ``BETTER``; one of ``POINT_SCORES`` if g or p is searched.
-    over
-        Two of the method's parameters from :func:`searched`, each with the values to try. The
-        values of ``config`` are added.
-    seeds, share
-        Seeds of the draws in every cell, and the share of these draws that must reach the score.
-
-    Notes
-    -----
-    The true clustering changes with g and p. If each private run were compared with the true run on
-    the same grid, the most trivial setting would win, because a grid of one cell has no errors.
-    Therefore, if g or p is searched, all private runs are compared with the point labels of the
-    true run at ``config``, whose clusters a user wants to preserve. Cells of different grids cannot
-    be compared, so only scores of points are allowed then. Scores against known classes compare the
-    points with their classes on every grid.
-
-    For exploring only: see ``TUNING``.
+    The true clustering changes with g and p, and a grid of one cell has no errors. So if g or p is
+    searched, all runs are compared with the point labels of the true run at ``config``, by one of
+    ``POINT_SCORES``; scores against known classes use the classes.
     """
     names, values = _axes(dataset, config, over)
     check_share(share)

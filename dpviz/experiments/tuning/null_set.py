@@ -26,14 +26,8 @@ from dpviz.privacy.noise_source import SeededNoise
 class NullSet(Displayed):
     """Number of clusters that each technique finds in data without clusters.
 
-    Parameters
-    ----------
-    config
-        Settings; the method in it does not matter.
-    seeds
-        R seeds. Each seed has its own uniformly random points and one draw of each technique.
-    clusters
-        Numbers of clusters, shape (R,), by technique; the technique without privacy is the first.
+    R seeds, each with its own uniform points; numbers (R,) by technique, without privacy first. The
+    method of ``config`` does not matter.
     """
 
     config: Any
@@ -58,18 +52,10 @@ def null_clusters(
 ) -> NullSet:
     """Count the clusters that each technique invents on uniform noise.
 
-    Every seed has new points, which are the same for all techniques. So the band includes the
-    randomness of the points and of the privacy noise, and does not depend on one set of points.
-    For this reason WaveCluster without noise also has a band. Raises InputError if there are no
-    records or no seeds. The points are random, not data of persons, so this spends no budget.
-
-    Parameters
-    ----------
-    config
-        Settings of a family that finds the number of clusters. Parameters that only some methods
-        have, such as alpha, apply to the method in ``config``; other methods use their defaults.
-    domain
-        Box of the points; None means the unit square. The position of the box does not matter.
+    Every seed has new points, the same for all techniques, so WaveCluster without noise has a band,
+    too. Parameters of only some methods apply to that in ``config``. The points are random in the
+    box ``domain`` (None: the unit square), so this spends no budget. Raises InputError without
+    records or seeds.
     """
     if n < 1:
         raise InputError(f"n = {n}: give one or more records of uniform noise.")

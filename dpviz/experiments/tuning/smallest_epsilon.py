@@ -47,17 +47,7 @@ _COARSE, _NEIGHBOURS = 5, 3
 
 @dataclass(frozen=True)
 class Target:
-    """A condition on a score that a draw must meet.
-
-    Raises InputError if sign or value is invalid.
-
-    Parameters
-    ----------
-    sign
-        ``"<="`` or ``">="``.
-    value
-        Bound on the score, finite.
-    """
+    """A condition on a score that a draw must meet; InputError if sign or value is invalid."""
 
     score: str
     sign: Better
@@ -84,20 +74,8 @@ class Target:
 class SmallestEpsilon(Displayed):
     """The smallest budget that meets a target in most draws, with the scores of all draws.
 
-    Parameters
-    ----------
-    target, share
-        Target, and the share of the draws that must meet it.
-    epsilons
-        Budgets of the grid, ascending, shape (E,).
-    seeds
-        Seeds of the R draws, which are the same at every budget.
-    values
-        Score of every draw, shape (E, R); NaN in rows of budgets that were not tried.
-    tried
-        Mask of the budgets that were tried, shape (E,).
-    epsilon
-        The smallest budget, or None if no budget meets the target.
+    ``values`` (E, R) for E ascending ``epsilons`` and R ``seeds``, NaN where not ``tried`` (E,).
+    ``epsilon`` is None if no budget meets the target.
     """
 
     target: Target
@@ -192,24 +170,14 @@ def smallest_epsilon(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> SmallestEpsilon:
-    """Find the smallest budget of a grid at which most draws meet a target.
+    """Find the smallest budget of a grid at which most draws meet a target, and above which too.
 
-    Most draws must meet the target at this budget and at every larger budget of the grid. All
-    budgets have the same seeds, so that the share changes with the budget and not by chance. Raises
-    InputError if the method spends no budget, the score is unknown, or seeds or budgets are
-    missing. For exploring only: see ``TUNING``.
-
-    Parameters
-    ----------
-    dataset, config, domain, outside
-        As for :func:`dpviz.families.trial_of`; epsilon of ``config`` does not matter.
-    share
-        Share of the draws that must meet the target, in (0, 1].
-    search
-        ``"every"`` tries all budgets. ``"bisect"`` tries every fifth budget, bisects between two of
-        these budgets, and then tries the next three budgets above the result. ``"bisect"`` needs
-        less than half of the draws. The answer can differ only if the share drops for a short range
-        of larger budgets. None chooses one of these two searches by the speed of the method.
+    All budgets have the same seeds, so that the share does not change by chance. Data, config and
+    domain are as for :func:`dpviz.families.trial_of`. ``search``: ``"every"`` tries all budgets;
+    ``"bisect"`` every fifth, bisects, then tries the next three above, with less than half of the
+    draws; the answer can differ only if the share drops for a short range. None chooses by speed.
+    Raises InputError if the method spends nothing, or the score, seeds or budgets are missing. For
+    exploring only: see ``TUNING``.
     """
     check_spends(config)
     check_share(share)
