@@ -1,8 +1,7 @@
 """Lower bound on epsilon from the scores of many runs on two neighbouring data sets.
 
-The first half of the runs chooses one event. An event has a score, a threshold, a tail, and the
-data set that shows the event more often. The second half is independent of this choice and tests
-the event once. A bound above the claim disproves the claim; a bound below the claim proves nothing.
+The first half of the runs chooses one event (score, threshold, tail, data set that shows it more);
+the second half tests it once. A bound above the claim disproves it; a bound below proves nothing.
 """
 
 from __future__ import annotations
@@ -46,17 +45,9 @@ FEWEST = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Event that a run shows or does not show.
+    """Event that a run shows or not: column ``score`` compared with a value (``">= 12"``).
 
-    Parameters
-    ----------
-    score
-        Column of the scores.
-    sign, value
-        Comparison of the score with a value, for example ``">= 12"``.
-    joined_more
-        Whether the second data set, which contains the person, is expected to show the event more
-        often.
+    ``joined_more``: the second data set, with the person, should show it more often.
     """
 
     score: int
@@ -71,15 +62,7 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """Lower bound for one event, from the deciding half of the runs.
-
-    Parameters
-    ----------
-    epsilon
-        Lower bound on the privacy loss, never below 0.
-    without, joined
-        Share of the deciding runs that show the event, on the first and the second data set.
-    """
+    """Lower bound (0 or more) for one event, and the shares of deciding runs that show it."""
 
     epsilon: float
     event: Event
@@ -88,21 +71,11 @@ class Bound:
 
 
 def lower_bound(without: Floats, joined: Floats) -> Bound:
-    """Lower bound on epsilon from the scores of runs on two neighbouring data sets.
+    """Lower bound on epsilon from the scores (runs, columns) of independent runs on two data sets.
 
-    Raises InputError if there are too few runs, or the shapes differ.
-
-    Parameters
-    ----------
-    without, joined
-        Scores; both arrays have the same shape (runs, columns). The runs are independent.
-
-    Returns
-    -------
-    Bound
-        ln(p_low / q_high) of the tested event. p_low and q_high are the one-sided Clopper-Pearson
-        bounds on its two probabilities. This value is at most the true epsilon with probability at
-        least :data:`CONFIDENCE`.
+    ln(p_low / q_high) of the tested event, with one-sided Clopper-Pearson bounds on both
+    probabilities: at most the true epsilon with probability at least :data:`CONFIDENCE`. Raises
+    InputError if there are too few runs, or the shapes differ.
     """
     if without.shape != joined.shape or without.ndim != 2:
         raise InputError(
@@ -133,8 +106,8 @@ def highest(runs: int) -> float:
 def share_bounds(count: int, n: int, error: float) -> tuple[float, float]:
     """Clopper-Pearson bounds on a probability; each is wrong with probability at most ``error``.
 
-    ``count`` of ``n`` independent runs showed the event. The bounds are quantiles of beta
-    distributions (Clopper, Pearson 1934).
+    Quantiles of beta distributions, for ``count`` of ``n`` independent runs (Clopper, Pearson
+    1934).
     """
     low = special.betaincinv(count, n - count + 1, error) if count else 0.0
     high = special.betaincinv(count + 1, n - count, 1 - error) if count < n else 1.0

@@ -1,8 +1,4 @@
-"""A trained classifier that combines all released numbers into one score.
-
-The classifier does not know the mechanism. It is trained only on the choosing half of the runs, so
-the deciding half stays independent of every choice of the audit.
-"""
+"""A classifier of all released numbers, trained only on the choosing half of the runs."""
 
 from __future__ import annotations
 
@@ -19,22 +15,11 @@ CLASSIFIER_NAME = "score of a trained classifier"
 
 
 def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
-    """Log odds that a run used the second data set, learned from the first half of the runs.
+    """Log odds (runs,) that a run used the second data set, learned from the first half.
 
-    The model consists of histogram-based boosted trees (Ke 2017).
-
-    Parameters
-    ----------
-    without, joined
-        Scores of runs on both data sets, shape (runs, columns). Infinite numbers and NaN count as
-        missing.
-
-    Returns
-    -------
-    without, joined
-        Shape (runs,). For the second half, the model is trained on the whole first half. For the
-        even runs of the first half, it is trained on the odd runs, and vice versa, because a
-        model's scores on its own training runs are too good.
+    Histogram-based boosted trees (Ke 2017) on scores (runs, columns); infinite and NaN are missing.
+    Even runs of the first half are scored by a model of the odd runs, and vice versa, because
+    scores on a model's own training runs are too good.
     """
     half = len(without) // 2
     both = np.stack([without, joined])

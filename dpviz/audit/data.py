@@ -1,7 +1,6 @@
 """Pairs of neighbouring data sets that reveal a leak, small enough for thousands of runs.
 
-Each function takes the claim, which only a few functions need. Each function returns two data sets:
-without and with the person, or before and after one record is replaced.
+Each function takes the claim; the second data set has one more or one replaced record.
 """
 
 from __future__ import annotations
@@ -108,12 +107,10 @@ def synopsis_size(claim: float) -> Sources:
 
 
 def crowd(claim: float, *, size: int, columns: int, place: float = 1.0) -> RecordPair:
-    """Many records are in one corner of a box; a new record is in the opposite corner.
+    """Many records in one corner of a box; a new one at ``place`` of the diagonal (1: opposite).
 
-    In that corner the new record changes each count and sum by the maximum amount, for any centres
-    and clip radius. The first ``size`` records are one point with a weight, so a run is as fast as
-    with one record. ``place`` is the position of the new record on the diagonal; 0 is the position
-    of the other records.
+    There it changes each count and sum by the maximum amount, for any centres and clip radius. The
+    first ``size`` records are one point with a weight, so a run is fast.
     """
     unit = Domain(((0.0, 1.0),) * columns)
     points = np.array([[0.0], [place]]) * np.ones(columns)
@@ -147,11 +144,7 @@ def first_of_all(method: str, claim: float) -> tuple[Any, Any]:
 
 
 def far_point(claim: float, *, declared: bool = True) -> Sources:
-    """500 points in [0, 0.1]^2; one more point is at (1, 1); the domain has 16 x 16 cells.
-
-    If the domain is not declared, it is the range of the points, from the smallest to the largest
-    value.
-    """
+    """500 points in [0, 0.1]^2; one more is at (1, 1), in a declared domain or their range."""
     domain = UNIT_SQUARE if declared else None
     points = np.random.default_rng(0).uniform(0, 0.1, (500, 2))
     one, other = (
@@ -223,10 +216,7 @@ LONELY_CLUSTERS, LONELY_CONTOUR = 15, 0.02
 
 
 def lonely_record(claim: float) -> RecordPair:
-    """14 clusters, each nearly halfway to another centre; a new record is at the 15th centre.
-
-    The centres come from a random start that is public; see :data:`PUBLIC`.
-    """
+    """14 clusters, nearly halfway to another public centre; a new record is at the 15th centre."""
     centers = uniform(LONELY_CLUSTERS, 2, public_choices(PUBLIC))
     # At a fraction f of the distance to the nearest other centre, the coefficient is 1 - f/(1 - f).
     share = (1 - LONELY_CONTOUR) / (2 - LONELY_CONTOUR)
@@ -253,11 +243,10 @@ BLOCKS, BLOCK_SIZE = 16, 64
 
 
 def shifted_blocks(claim: float) -> RecordPair:
-    """The list consists of blocks; the records of a block are all at 0 or all at 1, in turn.
+    """Blocks of records that are all at 0 or all at 1, in turn; one more record shifts the list.
 
-    One more record shifts the list. Each block except the first loses its first record and gets the
-    first record of the next block, which has the other value. Then the two centres of the block are
-    far apart.
+    Then each block except the first has one record of the other value, so its centres are far
+    apart.
     """
     points = (np.arange(BLOCKS * BLOCK_SIZE)[:, None] // BLOCK_SIZE % 2).astype(float)
     return _record_at([0.0], points)
@@ -266,9 +255,8 @@ def shifted_blocks(claim: float) -> RecordPair:
 def grid_size(claim: float, *, variant: VariantName, share: float = 1.0) -> RecordPair:
     """Number of records for which EUGkM's grid has 10 x 10 cells, and one record more.
 
-    With one record more, the grid has 11 x 10 (published) or 11 x 11 cells (sound). The sound grid
-    would have these sizes if it knew the true number of records. All records are at one position,
-    so only the number of cells can leak. ``share`` is the part of the claim that the grid costs.
+    That grid has 11 x 10 (published) or 11 x 11 cells (sound, if it knew the true number). All
+    records are at one position. ``share`` is the part of the claim that the grid costs.
     """
     epsilon = share * claim * (1 - SIZE_SHARE if variant == "sound" else 1)
     # sqrt(N epsilon / per_cell) cells per axis are rounded up (published) or to the nearest number.
@@ -282,10 +270,7 @@ _MANY = FEWEST * PER_GENERATION * PARENTS
 
 
 def number_of_generations(claim: float) -> RecordPair:
-    """Largest number of records with PrivGene's fewest generations; then one more record.
-
-    All records are at one position, which has a weight, so a run is as fast as with one record.
-    """
+    """Largest number of records with PrivGene's fewest generations; then one more record."""
     n = next(n for n in count(int(_MANY / claim)) if printed_generations(n + 1, claim) > FEWEST)
     points = np.full((2, 1), 0.25)
     one, two = (
@@ -308,9 +293,8 @@ DEALT = "blocks"
 def swapped_centers(claim: float) -> RecordPair:
     """One record is far from the others; a new record in its block is even farther away.
 
-    The new record becomes the second centre of the block, so the order of the block's two centres
-    changes. Both centres in the list move almost across the domain. The blocks come from a public
-    random choice; see :data:`DEALT`.
+    It becomes the second centre of the block, so the order of the centres changes, and both move
+    almost across the domain. The blocks are a public random choice; see :data:`DEALT`.
     """
     blocks = public_choices(DEALT).integers(SWAP_BLOCKS, size=SWAP_SIZE + 1)
     points = np.tile([0.005, 0.0], (SWAP_SIZE, 1))

@@ -20,18 +20,7 @@ _TAIL = 0.002
 
 @dataclass(frozen=True, kw_only=True)
 class Histogram:
-    """Counts of one score's values per bin.
-
-    Parameters
-    ----------
-    edges
-        Borders of the bins, ascending. The first and the last bin also count the values outside.
-    without, joined
-        Number of runs per bin on the first and on the second data set; each array has one entry
-        fewer than ``edges``.
-    missing
-        Number of runs that lack this score, on each data set.
-    """
+    """Counts of one score's values per bin, on both data sets, and of runs that lack it."""
 
     score: str
     edges: tuple[float, ...]

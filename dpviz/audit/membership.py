@@ -1,8 +1,7 @@
 """Effect of one person who connects two clusters, on the result of a private technique.
 
-Figure 1 of Chen, Yu, Chirkova: without noise, the number of clusters reveals whether this person is
-among the records. A technique gives a new random number of clusters in each run. With the person,
-no number may be more than e^epsilon times as probable as without the person, and vice versa.
+Figure 1 of Chen, Yu, Chirkova: without noise, the number of clusters reveals this person. With a
+technique, no number may be more than e^epsilon times as probable with or without the person.
 """
 
 from __future__ import annotations
@@ -34,22 +33,10 @@ DRAWS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class MembershipExperiment(Displayed):
-    """Number of clusters with and without one person, in many draws.
+    """Number of clusters with and without one person, in ``draws`` draws on each side.
 
-    Parameters
-    ----------
-    sample, method, variant, epsilon, draws
-        Settings of the draws; ``draws`` is the number of draws on each side.
-    true_without, true_joined
-        Numbers of clusters that WaveCluster finds without noise.
-    numbers
-        Numbers of clusters that occurred, in ascending order.
-    without, joined
-        Number of draws that gave each of these numbers, without and with the person.
-    epsilon_lower
-        Lower bound on the privacy loss, computed from the numbers of clusters.
-    confidence
-        Lowest probability that this bound is correct.
+    ``numbers`` that occurred, ascending, and how often on each side; ``true_without`` and
+    ``true_joined`` without noise; lower bound on the privacy loss, correct with this confidence.
     """
 
     sample: str
@@ -72,10 +59,7 @@ class MembershipExperiment(Displayed):
 
     @property
     def limits(self) -> tuple[tuple[float, float], ...]:
-        """Smallest and largest share of each number that the promise allows with the person.
-
-        They are computed from the observed share without the person, without sampling errors.
-        """
+        """Smallest and largest share with the person that the promise allows, from that without."""
         shares = [count / self.draws for count in self.without]
         return tuple((share / self.allowed, min(share * self.allowed, 1.0)) for share in shares)
 
@@ -104,14 +88,8 @@ def membership_experiment(
 ) -> MembershipExperiment:
     """Sample numbers of clusters, with and without a person who connects two clusters.
 
-    Raises InputError if the technique or the sample set is unsuitable, or a number is out of range.
-
-    Parameters
-    ----------
-    method, variant, epsilon
-        A WaveCluster technique and its budget; with ``"wavecluster"`` there is no noise.
-    sample_name
-        A sample set with such a person; None uses the first of these sets.
+    With ``"wavecluster"`` there is no noise. ``sample_name`` None: the first sample set with such a
+    person. Raises InputError if technique or set is unsuitable, or a number is out of range.
     """
     check_method(method, METHODS)
     card = METHODS[method].card
@@ -164,11 +142,7 @@ def with_person(name: str | None = None) -> Sample:
 
 
 def pair_of(described: Sample) -> tuple[Source, Source]:
-    """The sample set without and with its person, on its declared domain.
-
-    If the domain were the range of the data, it would be the same on both sides, but the person
-    would not connect the clusters.
-    """
+    """The sample set without and with its person, on its declared domain."""
     data = load_sample(described.name)
     assert described.person is not None  # noqa: S101 - chosen for its person
     rest = data.take(np.arange(data.n) != described.person)

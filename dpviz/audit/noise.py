@@ -10,18 +10,10 @@ from dpviz.privacy.noise_source import Floats, unit_k_norm
 
 
 class RunNoise:
-    """Noise of one run from a single stream; post-processing has separate streams.
+    """Noise of one run (seed; side and number as key), with separate streams for choices.
 
-    Parameters
-    ----------
-    seed
-        Non-negative whole number.
-    key
-        Identifies the run: the number of its side, and the number of the run.
-    public
-        Steps whose random choices are the same in every run of every audit and known to an
-        attacker, for example a start that does not depend on data. A promise must be true for all
-        values of these choices.
+    ``public`` steps make the same choices in every run, known to an attacker; a promise must be
+    true for all their values.
     """
 
     def __init__(self, seed: int, *key: int, public: tuple[str, ...] = ()) -> None:

@@ -1,8 +1,4 @@
-"""Mistakes that are planted on purpose. An audit that misses them is useless.
-
-A :class:`Bug` gives any step of any method too little noise. Every other mistake is a separate
-mechanism.
-"""
+"""Mistakes that are planted on purpose: too little noise (a :class:`Bug`), or own mechanisms."""
 
 from __future__ import annotations
 
@@ -30,15 +26,9 @@ HALF, NONE = 0.5, 1e-9
 
 @dataclass(frozen=True)
 class Bug:
-    """Bug: the noise of some steps has a scale that differs from the scale on the ledger.
+    """Noise of the steps (pattern) whose scale is ``factor`` times that on the ledger.
 
-    Parameters
-    ----------
-    steps
-        Pattern for the names of the steps; ``*`` matches any text.
-    factor
-        Factor on the noise scales of these steps. For a step that makes earlier releases finer, the
-        factor applies to the scale of the noise that this step's own budget would give.
+    For a step that makes earlier releases finer: times the scale that its own budget would give.
     """
 
     steps: str = "*"
@@ -50,10 +40,7 @@ class Bug:
 
 
 def known_seed(source: Source, config: Config, accountant: Accountant) -> Run:
-    """PrivQT for an attacker who knows the seed and removes the noise.
-
-    The noise source must always return the same noise for the same step.
-    """
+    """PrivQT for an attacker who knows the seed of a repeatable source, and removes the noise."""
     noisy = privqt.run(source, config, accountant).stages.counts
     (spend,) = accountant.ledger
     known = accountant.noise.laplace(spend.step, spend.scale, noisy.shape)

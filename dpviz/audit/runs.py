@@ -36,37 +36,12 @@ BATCH = 25
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult(Displayed):
-    """Result of an audit.
+    """Result of an audit: a lower bound on epsilon at a confidence, for a claim.
 
-    Parameters
-    ----------
-    method, variant, scenario
-        Audited method and variant, and the scenario.
-    planted
-        Whether the scenario has a planted mistake, which an audit must find.
-    description
-        Description of the scenario, in one sentence for users.
-    claim
-        Budget of the runs; the mechanism claims that its loss does not exceed this budget.
-    epsilon_lower
-        Lower bound on the true epsilon, at this confidence.
-    confidence
-        Minimum probability that this bound is correct.
-    runs
-        Number of runs on each of the two data sets.
-    event
-        Description of the event whose shares differ most, with its share on each data set.
-    sign, threshold
-        The event is this comparison of the histogram's score with the threshold. The threshold is
-        infinite if the event is that a run lacks this score, or that a run has it.
-    sides
-        Names of the two data sets, in a form that fits after "of runs".
-    without, joined
-        Share of the deciding runs that showed the event, without and with the person.
-    violated
-        Whether the bound is above the claim. If not, the audit proves nothing.
-    histogram
-        Histogram of the event's score, for the deciding half of the runs on both data sets.
+    ``planted``: a mistake that an audit must find. ``event`` describes the event whose shares of
+    deciding runs differ most: ``sign`` and ``threshold`` of the histogram's score (infinite:
+    whether a run lacks it). ``sides`` fit after "of runs". If not ``violated``, the audit proves
+    nothing.
     """
 
     method: str
@@ -101,21 +76,9 @@ def audit(
 ) -> AuditResult:
     """Compute a lower bound on the true privacy loss of a method.
 
-    Raises InputError if the method, variant or scenario does not exist, or a number is out of
-    range.
-
-    Parameters
-    ----------
-    method, variant
-        Method that spends a budget, and its variant: ``"sound"`` or ``"published"``.
-    claim
-        Epsilon of the runs, which is the method's claim. With a claim below 0.5, an audit shows
-        little.
-    runs
-        Number of runs on each data set; None uses the number that the scenario needs.
-    scenario
-        Name of a scenario from :func:`dpviz.audit.scenarios.scenarios`; None uses the first
-        scenario.
+    ``claim`` is the epsilon of the runs; below 0.5 an audit shows little. ``runs`` on each data
+    set, and ``scenario`` (:func:`dpviz.audit.scenarios.scenarios`): None for its usual number, and
+    for the first. Raises InputError if something does not exist or is out of range.
     """
     chosen = find(method, variant, scenario)
     if not LEAST_CLAIM <= check_number("claim", claim) <= MOST_CLAIM:
@@ -161,15 +124,7 @@ def collect(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> tuple[list[str], Floats, Floats]:
-    """Scores of independent runs on both data sets.
-
-    Raises InputError if the seed is negative.
-
-    Returns
-    -------
-    names, without, joined
-        Names of the scores, and the scores on both data sets, each of shape (runs, scores).
-    """
+    """Names of the scores, and scores (runs, scores) of independent runs on both data sets."""
     if seed < 0:
         raise InputError(f"seed = {seed}: give a whole number from 0.")
     scenario_runs = ScenarioRuns(scenario, claim)
@@ -187,11 +142,7 @@ def collect(
 def with_classifier(
     labels: list[str], without: Floats, joined: Floats
 ) -> tuple[list[str], Floats, Floats]:
-    """Add the score of a trained classifier to the result of :func:`collect`.
-
-    The classifier uses all released numbers. It does not use the log-likelihood ratio, because this
-    ratio is not a released number.
-    """
+    """Add the score of a classifier of all released numbers to the result of :func:`collect`."""
     released = [number for number, name in enumerate(labels) if name != LIKELIHOOD_NAME]
     if not released:
         return labels, without, joined

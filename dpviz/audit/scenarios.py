@@ -24,28 +24,11 @@ from dpviz.privacy.noise_source import NoiseSource, SeededNoise
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """One mechanism on two neighbouring data sets.
+    """One mechanism on two neighbouring data sets (``pair`` of a claim), with scores to compare.
 
-    Parameters
-    ----------
-    name
-        Key on the command line; the sound and the published variant of the same case have the
-        same name.
-    description
-        One sentence for users: which person joins or which record changes, and why this may be
-        visible.
-    pair
-        Function that maps the claim to the two data sets.
-    groups
-        Names of the compared scores in :mod:`dpviz.audit.scores`.
-    runs
-        Number of runs on each data set: enough to show the effect in less than half a minute.
-    planted
-        Whether the mechanism is a mistake on purpose, not an available variant.
-    noise
-        Source of the noise. The seed may be known to an attacker, or some choices may be public.
-    sides
-        Names of the two data sets, in a form that fits after "of runs".
+    ``name`` is the key on the command line, equal for both variants of a case. ``runs`` on each set
+    show the effect in less than half a minute. ``planted``: a mistake on purpose. ``noise`` may
+    have a known seed or public choices. ``sides`` fit after "of runs".
     """
 
     name: str
@@ -77,10 +60,7 @@ class Scenario:
 
     @cached_property
     def verdict(self) -> Claim:
-        """Claim for the method's runs in this scenario, given its variant, relation and domain.
-
-        A planted mistake makes this claim false, but does not change the claim.
-        """
+        """Claim for the method's runs in this scenario; a planted mistake does not change it."""
         return claim(CARDS[self.method], self.config(1.0), self.pair(1.0)[1].domain)
 
     @property
@@ -90,10 +70,7 @@ class Scenario:
 
 
 def scenarios(method: str | None = None, variant: str | None = None) -> tuple[Scenario, ...]:
-    """All scenarios, or the scenarios of a method or variant; planted mistakes are last.
-
-    If a method has only one variant, that variant is used for any given variant.
-    """
+    """All scenarios, or those of a method or variant (its only one); planted mistakes are last."""
     if method in CARDS and variant in _VARIANTS:
         variant = CARDS[method].variant(variant).name
     return tuple(
@@ -102,10 +79,7 @@ def scenarios(method: str | None = None, variant: str | None = None) -> tuple[Sc
 
 
 def find(method: str, variant: str, name: str | None = None) -> Scenario:
-    """Return a scenario by name, or the first scenario of a method and variant.
-
-    Raises InputError if the scenario does not exist; the message lists the choices.
-    """
+    """Return a scenario by name, or the first of a method and variant; InputError lists choices."""
     check_method(method, CARDS)
     if not CARDS[method].spends:
         raise InputError(f"method = {method} takes no privacy budget: there is no claim to audit.")
@@ -133,24 +107,7 @@ _RELEASES = {"cells": scores.WAVECLUSTER_RELEASES, "centers": scores.KMEANS_RELE
 
 @dataclass(frozen=True, kw_only=True)
 class _Entry:
-    """Scenarios of some methods and variants in ``scenarios.toml``, with Scenario's fields.
-
-    Parameters
-    ----------
-    pair, of
-        Name of a pair in :mod:`dpviz.audit.data`, and its arguments.
-    groups
-        Groups of scores; "cells" and "centers" stand for everything that a run of a family
-        releases.
-    published, sound
-        Fields that have another value in this variant.
-    run
-        Name of a mistake in :mod:`dpviz.audit.planted`.
-    steps, factor
-        Fields of a bug.
-    public
-        Steps whose choices are public.
-    """
+    """Scenarios in ``scenarios.toml``: ``published`` and ``sound`` have other values of fields."""
 
     methods: tuple[str, ...]
     name: str

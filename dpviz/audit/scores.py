@@ -1,8 +1,6 @@
 """All numbers that a run releases, as one row of scores, and some numbers that stay secret.
 
-A group of scores is a function that maps a run to named arrays. The shapes of these arrays are the
-same in all runs of one scenario. Missing numbers are NaN, for example the numbers of a third
-iteration that a run does not make.
+A group maps a run to named arrays, of equal shapes in all runs; missing numbers are NaN.
 """
 
 from __future__ import annotations
@@ -152,10 +150,7 @@ def row(run: Run | KMeansRun, groups: tuple[str, ...]) -> NDArray[np.float64]:
 
 
 def names(run: Run | KMeansRun, groups: tuple[str, ...]) -> list[str]:
-    """Names for users of the scores from :func:`row`, and of the likelihood if it is a group.
-
-    Positions count from 1.
-    """
+    """Names for users of the scores from :func:`row`, with positions from 1, and likelihood."""
     found = [
         f"{name}{_position(place)}"
         for name, values in _all(run, groups)

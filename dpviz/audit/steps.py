@@ -1,16 +1,12 @@
 """Power of the audit, which searches for too little noise in every step of each sound method.
 
-``steps.json`` in this folder contains the results; ``python -m tests.benchmarks.audit_steps``
-measures them again. The noise is halved or removed in one step at a time, but the ledger still
-shows the full noise. On the chosen data sets all steps change by the maximum amount at the same
-time. So if a step with a share s of the budget has half of its noise, the loss is 1 + s at the
-claim 1. The score is the log-likelihood ratio of all noisy answers of the mechanism as implemented.
-No other score is stronger: an error that this score does not reveal can't be found by any audit
-with the same number of runs.
+``tests.benchmarks.audit_steps`` measures ``steps.json``. Noise is halved or removed in one step;
+the ledger still shows it. All steps change by the maximum amount at the same time, so half the
+noise of a step with a share s costs 1 + s at the claim 1. The score is the log-likelihood ratio of
+all answers of the mechanism as implemented: no other is stronger.
 
-If halved noise is not found in this way, a second audit tests the step alone. All earlier answers
-are from one run on the first data set. Only this step gets new noise, on both data sets. Given any
-earlier answers, the loss of the step must not exceed the step's own share of the budget.
+If halved noise is not found, a second audit tests the step alone: earlier answers are from one run
+on the first data set, and its loss must not exceed its own share.
 """
 
 from __future__ import annotations
@@ -58,21 +54,11 @@ REASONS: dict[Reason, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class StepResult:
-    """Result of an audit of one bug in one step.
+    """Result of an audit of one bug (``factor``) in one step.
 
-    Parameters
-    ----------
-    factor
-        Factor on the noise of the step, one of ``BUGS``.
-    pair_loss
-        Largest loss of a run on the two data sets; None if there is no limit.
-    bound
-        Lower bound on epsilon, with 99% confidence.
-    alone
-        If halved noise is not visible in all answers together: lower bound on the epsilon of the
-        step alone, with 99% confidence. It is None for parts of nested releases.
-    alone_share
-        Maximum value that ``alone`` may have.
+    ``pair_loss``: largest loss of a run on the two data sets, None without a limit. ``bound``:
+    lower bound on epsilon, 99% confidence; ``alone``: of the step alone, at most ``alone_share``,
+    if halved noise is not visible together.
     """
 
     method: str

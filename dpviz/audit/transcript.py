@@ -1,10 +1,7 @@
 """The answers of a run's mechanisms, and the likelihood of these answers on another data set.
 
-The log-likelihood ratio of all answers is the strongest score of a mechanism whose output is
-computed from these answers. No threshold on another number is better. The ratio is computed for the
-mechanism as implemented, including planted mistakes. Attackers and auditors both have the code, so
-a secret mistake protects nobody. Scales from the ledger would hide exactly the mistakes that the
-audit searches for.
+Their log-likelihood ratio is the strongest score. It is computed for the mechanism as implemented,
+with planted mistakes: scales from the ledger would hide exactly what the audit searches for.
 """
 
 from __future__ import annotations
@@ -62,14 +59,7 @@ class _Built(Accountant):
 
 
 class Recorder(_Built):
-    """Accountant that records the answers of all mechanisms, in order.
-
-    Parameters
-    ----------
-    answers_only
-        Whether to end the method with :class:`TranscriptEnd` when the budget is spent. Later steps
-        use only the answers.
-    """
+    """Accountant that records all answers; ``answers_only`` ends the method when all is spent."""
 
     def __init__(self, *given: Any, answers_only: bool = False) -> None:
         super().__init__(*given)
@@ -111,15 +101,8 @@ for _name in ANSWERS:
 class Replay(_Built):
     """Accountant that returns the answers of another run and sums their log-likelihoods.
 
-    After the last answer it ends the method with :class:`TranscriptEnd`, because later steps use
-    only the answers.
-
-    Parameters
-    ----------
-    answers
-        Answers of a :class:`Recorder`.
-    noise
-        Noise of the run that gave the answers. Choices that this run hides are sampled again.
+    It ends the method after the last answer. Choices that the run's ``noise`` hides are sampled
+    again.
     """
 
     def __init__(self, answers: Sequence[Any], noise: NoiseSource, *given: Any) -> None:
@@ -147,8 +130,7 @@ class Replay(_Built):
     ) -> Gradual:
         """Return the coarsest answer; :meth:`finer` and :meth:`split` return the finer answers.
 
-        A coarser release is sampled from a finer release and does not depend on the values. So of
-        all releases of a value, only the finest release has a likelihood that depends on the value.
+        Only the finest release of a value has a likelihood that depends on it.
         """
         levels = exact_levels(levels)
         self._spend(levels[0].step, sensitivity, levels[0].epsilon, 1.0, "sequential")
@@ -257,10 +239,7 @@ class TranscriptEnd(Exception):  # noqa: N818 - an intended end, not an error
 
 
 def log_likelihood(run: Callable[[Accountant], object], replay: Replay) -> float:
-    """Log-likelihood of a replay's answers on the data that ``run`` reads.
-
-    The result is -infinity if a run on these data can't give these answers.
-    """
+    """Log-likelihood of a replay's answers on the data of ``run``; -infinity if impossible."""
     try:
         run(replay)
     except TranscriptEnd:

@@ -1,8 +1,4 @@
-"""Compiles functions with numba and caches the machine code on disk if possible.
-
-The cache only makes the start a few seconds faster. Without a writable folder, or with damaged
-cache files, functions are compiled again.
-"""
+"""Compiles functions with numba, and caches the machine code where a folder allows it."""
 
 from __future__ import annotations
 
@@ -17,10 +13,7 @@ from numba.core.caching import FunctionCache
 def compiled(
     *, inline: Literal["never", "always"] = "never"
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function at its first call; the compiled function releases the interpreter lock.
-
-    ``inline="always"`` inserts the function's body into the functions that call it.
-    """
+    """Compile a function at its first call, without the interpreter lock, or inline in others."""
 
     def decorate(function: Callable[..., Any]) -> Any:
         # Nobody calls the loops from C. Numba's types do not know this option.

@@ -1,8 +1,4 @@
-"""A result can display itself as a picture, or as the table of the numbers in the picture.
-
-Results do not depend on figures: a drawer for each kind of result is registered here. This module
-does not import the drawers, so code that needs only numbers does not load plotly.
-"""
+"""A result can display itself as a picture or table, by drawers that are registered here."""
 
 from __future__ import annotations
 

@@ -23,10 +23,7 @@ def say(text: str, *, end: str = "\n") -> None:
 
 
 def ended_by(error: BaseException) -> int:
-    """Print in one sentence why a command ended, and return its exit status.
-
-    ``python -X dev`` shows the traceback of an error in the program.
-    """
+    """Print in one sentence why a command ended; return its status (-X dev shows a traceback)."""
     if isinstance(error, InputError):
         say(f"dpviz: {_on_one_line(error)}")
         return 2

@@ -14,11 +14,7 @@ FOLDER_VARIABLE, FOLDER = "DPVIZ_HOME", "~/.dpviz"
 
 
 def home() -> Path:
-    """Return the user's folder, which may not exist yet.
-
-    Raises InputError if the home folder does not exist, or if the path is relative, because a
-    relative path means a different folder in every working directory.
-    """
+    """Return the user's folder, which may not exist; InputError if it is relative or unknown."""
     given = os.environ.get(FOLDER_VARIABLE) or FOLDER
     try:
         folder = Path(given).expanduser()
@@ -36,13 +32,10 @@ def home() -> Path:
 
 
 def home_folder(name: str) -> Path:
-    """Make a folder inside the user's folder and return it; other users can't read these folders.
+    """Make a folder inside the user's folder, which others can't read, and return it.
 
-    If the environment names an existing folder, its permissions stay unchanged, because other
-    programs may use this folder. The default folder ``~/.dpviz`` belongs to dpviz, and other users
-    can't read it.
-
-    Raises InputError like :func:`home`, and OSError if the folder can't be made.
+    Permissions of an existing folder from the environment stay: others may use it. Raises
+    InputError like :func:`home`, and OSError.
     """
     folder = home()
     if not _made(folder) and not os.environ.get(FOLDER_VARIABLE):

@@ -84,8 +84,7 @@ def table(
 ) -> str:
     r"""Return a table in the style of booktabs: a column of text, then columns of numbers.
 
-    Head, rows and caption are plain text. The label is for ``\ref`` and consists of letters, digits
-    and hyphens. ``cited`` has the keys for ``\cite`` at the end of the caption.
+    Texts are plain; ``label`` (letters, digits, hyphens) is for ``\ref``, ``cited`` for ``\cite``.
     """
     cite = rf"~\cite{{{cited}}}" if cited else ""
     lines = [" & ".join(map(escaped, cells)) + r" \\" for cells in (head, *rows)]
@@ -111,10 +110,7 @@ def table(
 
 @dataclass(frozen=True, kw_only=True)
 class Lines:
-    """One panel of a figure: its title, and the points (x, y, low, high) of each named line.
-
-    ``thin`` has the points (x, y) of thin lines, which look like the lines of the same names.
-    """
+    """One panel: points (x, y, low, high) of named lines, and (x, y) of ``thin`` lines."""
 
     title: str
     lines: Mapping[str, Sequence[tuple[float, float, float, float]]]
@@ -131,8 +127,7 @@ def figure(
 ) -> str:
     r"""Return a figure of lines with error bars, drawn by pgfplots; one picture for each panel.
 
-    ``axes`` are the names of both axes, ``logs`` whether they are logarithmic. Texts are as in
-    :func:`table`. Lines differ in mark and dash, not only in colour.
+    ``logs``: whether the axes are logarithmic. Lines differ in mark and dash, not only in colour.
     """
     cite = rf"~\cite{{{cited}}}" if cited else ""
     modes = "".join(f", {axis}mode=log" for axis, log in zip("xy", logs, strict=True) if log)
@@ -183,8 +178,7 @@ def figure(
 def entry(kind: str, key: str, fields: dict[str, str], *, group: bool = False) -> str:
     """Return a BibTeX entry; its fields are plain text, and empty fields are left out.
 
-    The kind is the type of the entry, for example "misc". The field "author" has names with
-    " and " between them, or the name of one ``group``, which is not split into names.
+    The field "author" has names with " and " between them, or one ``group``, which is not split.
     """
     written = {name: escaped(text) for name, text in fields.items() if text}
     if group:

@@ -19,10 +19,7 @@ _LOADING = RLock()
 
 
 class _Unloaded(ModuleType):
-    """A module without its contents; the first use of an attribute loads them.
-
-    :class:`importlib.util.LazyLoader` loads a module already at its second ``import``.
-    """
+    """A module that its first use loads (LazyLoader does so at a second ``import``)."""
 
     def __getattr__(self, name: str) -> Any:
         with _LOADING:  # other threads wait until the contents are complete
@@ -38,8 +35,7 @@ class _Unloaded(ModuleType):
 def load_on_use(*names: str) -> None:
     """Make ``import`` of these modules return at once; the first use of an attribute loads them.
 
-    ``from module import name`` is a use. Only the command line calls this, because it changes the
-    imports of the whole process.
+    It changes the imports of the whole process, so only the command line calls this.
     """
     for name in names:
         if name not in sys.modules and (spec := find_spec(name)):

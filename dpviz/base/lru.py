@@ -12,14 +12,7 @@ T = TypeVar("T")
 
 
 class LRUCache:
-    """Store of the most recently used results; several sessions can share it.
-
-    Parameters
-    ----------
-    most
-        Largest sum of the weights of all results. The newest result is kept even if its weight is
-        larger than ``most``.
-    """
+    """Store of the most recently used results, up to a sum of weights, and always the newest."""
 
     def __init__(self, most: int) -> None:
         self._most, self._sum = most, 0
@@ -30,11 +23,9 @@ class LRUCache:
     def get(
         self, key: Hashable, build: Callable[[], T], *, weight: int | Callable[[T], int] = 1
     ) -> T:
-        """Return the entry of a key; build the entry if it is missing.
+        """Return the entry of a key; build it if it is missing, maybe in several threads at once.
 
-        ``weight`` may be a function of the entry, for a weight that is not known earlier.
-        If several threads ask for a missing entry at the same time, each of them builds it. So no
-        thread waits for another thread that is busy or paused.
+        So no thread waits for another that is busy. ``weight`` may be a function of the entry.
         """
         with self._lock:
             if (kept := self._kept(key)) is not None:
@@ -59,9 +50,8 @@ class LRUCache:
     ) -> T:
         """Return the entry of a key; only the first thread that asks for the entry builds it.
 
-        The other threads wait inside ``waiting()``. If the first thread fails or is stopped, the
-        next thread builds the entry. ``build`` must not ask for the same key, and must not ask for
-        another key with ``waiting``.
+        Others wait inside ``waiting()``; if the first fails, the next builds it. ``build`` must not
+        ask for the same key, or for another with ``waiting``.
         """
         with self._lock:
             if (kept := self._kept(key)) is not None:

@@ -11,11 +11,7 @@ _WRITTEN_OUT = range(-4, 7)
 
 
 def readable(value: float, digits: int = 3) -> str:
-    """Write a number with ``digits`` significant digits: 0.0123, 12,300, 1.23 × 10¹⁴.
-
-    Zeros at the end of a fraction are left out. Below ten million, all digits before the decimal
-    point are written; the digits after the significant digits are 0.
-    """
+    """Write a number with ``digits`` significant digits: 0.0123, 12,300, 1.23 × 10¹⁴."""
     if math.isnan(value):
         return "–"
     if math.isinf(value):

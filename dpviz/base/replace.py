@@ -16,10 +16,8 @@ def replacing(
 ) -> Iterator[BinaryIO]:
     """Open a new binary file, which replaces the file ``path`` at the end.
 
-    If ``path`` is a link, the file that it points to is replaced. If ``path`` is not a regular
-    file, such as ``/dev/stdout`` or a pipe, bytes are written to it directly. Otherwise bytes are
-    written to ``part``, a path on the same disk, by default a new hidden file in the folder of
-    ``path``. Raises OSError if the file can't be written. After any error, ``path`` is unchanged.
+    Links are followed; devices and pipes are written directly. ``part`` is a path on the same disk,
+    by default a hidden file beside it. After any error (OSError), ``path`` is unchanged.
     """
     target = os.path.realpath(path)
     with suppress(FileNotFoundError):

@@ -25,12 +25,10 @@ def read_rows(path: Path, kind: type[Row]) -> tuple[Row, ...]:
 
 
 def read_table_file(path: Path, shape: Any) -> Any:
-    """Return the content of a JSON or TOML file.
+    """Return the content of a JSON or TOML file in a shape, or raise ValueError with the place.
 
-    The shape is a dataclass for an object, ``tuple[X, ...]`` for a list, ``Mapping[str, X]`` for
-    an object whose values all have the shape X, or a plain type, a Literal, a union of types, or
-    Any. Raises ValueError if the content has another shape; its message is one sentence that names
-    the file and the position in the file.
+    A dataclass for an object, ``tuple[X, ...]`` for a list, ``Mapping[str, X]`` for an object of X,
+    or a plain type, a Literal, a union of types, or Any.
     """
     text = path.read_text(encoding="utf-8")
     found = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)

@@ -64,10 +64,7 @@ def in_threads(work: Callable[[P], T], parts: Sequence[P]) -> list[T]:
 
 @contextmanager
 def checked(check: Callable[[], None]) -> Iterator[None]:
-    """Call a function before each pass that this thread starts, and before each part of the pass.
-
-    The function can end the pass by an exception. The function may be called in other threads.
-    """
+    """Call a function, which may raise, before each pass of this thread and each of its parts."""
     token = _CHECK.set(check)
     try:
         yield

@@ -27,11 +27,7 @@ class Task(Protocol):
 
 
 class Work:
-    """Counts and reports the steps of a long computation, which can be stopped between steps.
-
-    ``total`` is the expected number of steps, ``unit`` the name of the steps ("draws"), and
-    ``done`` the number of steps that are finished at the start.
-    """
+    """Counts and reports the steps of a long computation, which can be stopped between steps."""
 
     def __init__(
         self,

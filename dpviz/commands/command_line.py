@@ -1,7 +1,7 @@
 """The functions and results of the app on the command line, for scripts, classes and checks.
 
-With ``--json``, exactly one JSON object is written to standard output, and everything else is
-written to standard error. Exit status: 0 success, 2 invalid input, 3 refused for privacy, 1 other.
+With ``--json``, standard output has exactly one JSON object. Exit status: 0 success, 2 invalid
+input, 3 refused for privacy, 1 other.
 """
 
 from __future__ import annotations

@@ -84,21 +84,7 @@ _LISTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Argument:
-    """An argument or an option of a command.
-
-    Parameters
-    ----------
-    help
-        Help text; in the table, names in braces are replaced by lists.
-    kind
-        An option has a value, and a flag has no value. An argument is identified by its position.
-    value
-        Name of the value in the help text.
-    type
-        Key of the function that reads the value.
-    aliases
-        Other names of an option.
-    """
+    """An argument or option of a command; names in braces in its help are replaced by lists."""
 
     help: str
     kind: Literal["option", "repeated option", "flag", "argument", "optional argument"] = "option"
@@ -127,22 +113,10 @@ class Argument:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command.
+    """A command: ``does`` is its module below ``dpviz`` and function; ``example`` works.
 
-    Parameters
-    ----------
-    does
-        Module below ``dpviz``, and function that runs the command.
-    description, example
-        One line of description, and arguments of an example that works.
-    takes
-        Names of the command's arguments in order: own and shared arguments.
-    own
-        Arguments that only this command has.
-    reads_data
-        Whether the arguments of all commands that read data come first.
-    has_parameters
-        Whether the parameters of all methods come last.
+    It takes named arguments, its own or shared; those of all commands that read data come first,
+    parameters of all methods last.
     """
 
     name: str

@@ -170,11 +170,7 @@ def _payer(given: argparse.Namespace, budget: Budget, named: str, data: Dataset 
 
 
 def _source(given: argparse.Namespace) -> str:
-    """Name of a new data source: the option, or the name of the sample, file or folder.
-
-    The name has no folders and no compression ending; links are resolved. Pipes, patterns and
-    addresses of stores need the option, because the same data may have several names.
-    """
+    """Name of a new source: the option, or the resolved name of the sample, file or folder."""
     if given.source is not None:
         return str(given.source)
     if given.data != _NAMELESS and known_sample(given) is not None:

@@ -19,18 +19,7 @@ from dpviz.grid.domain import Domain, Outside
 class Reproduction:
     """Everything that a run depends on, in the form that a user would type.
 
-    Parameters
-    ----------
-    data
-        Name of a sample set, or a file.
-    columns
-        Chosen columns of a file; None for a sample set.
-    counts
-        Whether the file is a grid of counts.
-    unit, classes
-        Column that identifies persons, if persons are the unit; column of known classes, if any.
-    sheet, skip, encoding, missing, leave_out
-        Options that the user gave for reading the file, as in :func:`dpviz.read_table`.
+    ``columns`` None: a sample set. Options for reading a file are as in :func:`dpviz.read_table`.
     """
 
     data: str

@@ -40,10 +40,7 @@ _WORD = re.compile(r"\w[\w-]*")
 
 
 def known_sample(given: argparse.Namespace) -> Sample | None:
-    """Return the sample set that DATA names; a file with that name has priority.
-
-    Raises InputError if DATA is a single word, but neither a file nor a sample set.
-    """
+    """Return the sample set that DATA names, unless a file does; InputError for another word."""
     if not _WORD.fullmatch(given.data) or os.path.exists(given.data):
         return None
     if given.data in sample_names():
@@ -70,11 +67,10 @@ _IN_MEMORY = {
 def stored_data(
     given: argparse.Namespace, seed: int = 0, check: Callable[[Stored], None] | None = None
 ) -> Iterator[Stored | None]:
-    """If DATA has many files or the engine is not local, open DATA without loading it.
+    """If DATA has many files or the engine is not local, open DATA without loading it, else None.
 
-    ``seed`` selects records of persons who have more records than the cap. ``check`` is called
-    before any record is read, and may raise an exception. Yields None if DATA must be loaded into
-    memory. Raises InputError if DATA can't be opened, or if an option needs records in memory.
+    ``seed`` selects records of persons over the cap. ``check`` is called before any record is read.
+    Raises InputError if DATA can't be opened, or an option needs records in memory.
     """
     if given.engine is None:  # a command that needs all data in memory
         yield None

@@ -125,10 +125,7 @@ def draw(given: argparse.Namespace, plans: Sequence[Plan], out: Path) -> pd.Data
 def read_subject(
     given: argparse.Namespace, name: str | None = None, settings: dict[str, Any] | None = None
 ) -> Subject:
-    """Read DATA as a subject of a sweep, called ``name``, by default the name of the data.
-
-    A sample set has its own parameters. Stored data are counted only once on the grid.
-    """
+    """Read DATA as a subject of a sweep; stored data are counted only once on the grid."""
     known = known_sample(given)
     with stored_data(given) as opened, engine_for(given) as engine:
         if opened:

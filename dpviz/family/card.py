@@ -33,19 +33,10 @@ def check_variant(name: str) -> None:
 class Variant:
     """One version of a method, and whether its privacy claim holds.
 
-    Parameters
-    ----------
-    name
-        ``"sound"`` or ``"published"``.
-    private
-        Whether its steps are private with a declared domain, the default relation and the default
-        parameters. :func:`dpviz.family.claim.claim` judges a run with the choices of that run.
-    reason
-        A proof sketch if ``private`` is true; otherwise the reason why the claim fails. This text
-        does not mention an undeclared domain, because the claim adds that reason.
-    fails
-        Relations and parameter values for which the claim fails, each with its reason. For a
-        variant that is not private, these are additional reasons.
+    ``private``: with a declared domain, the default relation and parameters;
+    :func:`dpviz.family.claim.claim` judges a run. ``reason``: a proof sketch, or why the claim
+    fails (but for an undeclared domain). ``fails``: relations and values for which it fails, with
+    reasons.
     """
 
     name: VariantName
@@ -66,37 +57,14 @@ class Variant:
 class Card:
     """Description of a method: how it works, its source and its privacy promise.
 
-    Parameters
-    ----------
-    name, family, title
-        Key on the command line and in links; name of its family; name on the screen.
-    estimator
-        Name of the class in the family's module ``estimators``.
-    summary
-        One or two sentences on how it works.
-    paper, algorithm, origin
-        Authors and year, or "no paper"; number of the algorithm in that paper, or "our own method";
-        number of the paper's file in our collection, an author, or ``"ours"``.
-    variants, parameters
-        Variants of the method; parameters that the method has, with the method's defaults.
-    deviations, errata
-        Differences between code and paper, with reasons; errors in the paper's numbers or claims,
-        with the section and the correct number.
-    splits
-        Words in the place of the slider of alpha, if the method spends a budget without it. This
-        field and all fields below are for the program: :attr:`facts` does not contain them.
-    post_processes
-        Whether the method moves the centres of its last iteration again, without the data.
-    decides
-        Whether noisy numbers decide which steps run; if they do, the run's ``decision`` reports it.
-    needs_all_records
-        Whether the method needs all records in memory, and so can't read stored records in passes.
-    lays_own_cells
-        Whether the method counts records in cells that depend on the records.
-    theorem
-        Number of the paper's theorem about its threshold; None if there is no such theorem.
-    coarser
-        Words that say which steps become coarser if there are very many records.
+    ``name`` is the key on the command line and in links, ``estimator`` the class, ``origin`` the
+    number of the paper's file, an author, or ``"ours"``. ``deviations``: differences between code
+    and paper, with reasons; ``errata``: errors in the paper, with the section.
+
+    For the program only: ``splits`` (words in the place of alpha's slider), ``post_processes``
+    (moves its last centres without data), ``decides`` (noisy numbers decide which steps run),
+    ``needs_all_records`` (in memory), ``lays_own_cells`` (that depend on records), ``theorem``
+    about its threshold, ``coarser`` (words on steps that are coarser for very many records).
     """
 
     name: str

@@ -51,11 +51,10 @@ def _undeclared(domain: Domain | None) -> bool:
 
 
 def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
-    """Judge a run by its variant, neighbour relation, parameters and domain.
+    """Judge a run by its variant, neighbour relation, parameters and domain (None: undeclared).
 
-    The claim is about the mechanism with unseeded noise; see ``EXPLORATION`` for the effect of a
-    seed. The domain is None if it is not declared. The reason of the claim is the proof sketch, or
-    the list of all reasons why this run is not private.
+    The claim is about the mechanism with unseeded noise; its reason is the proof sketch, or all
+    reasons why this run is not private.
     """
     variant = card.variant(config.variant)
     chosen = (getattr(config, parameter.name) for parameter in card.parameters if parameter.options)

@@ -18,10 +18,7 @@ Report = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Comparison(ABC):
-    """True and private runs of one method on one data set; each family adds its own report.
-
-    ``outside`` is the treatment of points outside the domain.
-    """
+    """True and private runs of one method on one data set; each family adds its own report."""
 
     trial: Any
     outside: Outside

@@ -279,10 +279,7 @@ def _cap(estimator: object, has_units: bool) -> int:
 
 
 def as_frame(X: Any) -> Any:
-    """Convert a table or column of pyarrow or polars to pandas, and a matrix to an array.
-
-    Masked values of a masked array become NaN. Other objects are returned unchanged.
-    """
+    """Convert tables of pyarrow or polars to pandas, a matrix to an array, masked values to NaN."""
     if isinstance(X, np.ma.MaskedArray) and X.dtype.kind in "biuf":
         return np.ma.filled(X.astype(float), np.nan)
     if isinstance(X, np.matrix):

@@ -59,40 +59,15 @@ R = TypeVar("R")
 class AbstractFamily(ABC, Generic[C, M, R]):
     """A family of methods, with its configurations, its material and its runs.
 
-    Attributes
-    ----------
-    name, title
-        Key in JSON and in links to pages; name for people.
-    config
-        Class of the family's configurations; its keyword arguments are the parameters.
-    parameters, methods, scores
-        Parameters of the family; methods and scores by name.
-    first, compared
-        Default method on a screen; default methods of a comparison, whose draws are quick.
-    quick, leading
-        Scores that take at most the time of a draw; most informative scores, in the order of the
-        menus.
-    swept
-        Default scores of a sweep, in the order of the table's columns. Scores in ``leading`` and
-        ``swept`` that compare clusters with known classes are used only for data with classes.
-    slow_times, grows
-        Factor on the time of a draw if all scores are computed; whether a draw takes longer on more
-        records.
-    many_columns
-        Whether the screen offers more than two columns.
-    found, fits_counts
-        Attribute of the family's estimators that has the main result; whether the estimators fit a
-        grid of counts.
-    searched, moves_truth
-        Pairs of parameters for which a search offers a map; parameters on which the true clustering
-        depends.
-    preparing
-        Name of the timed step that builds the material.
-    finds_number
-        Whether its methods determine the number of clusters, so that they may report false
-        clusters.
-    choosing
-        Parameters that a method can choose privately: see :data:`.parameter.CHOOSE`.
+    ``first`` and ``compared``: default methods of a screen, and of a comparison. ``quick``: scores
+    in at most the time of a draw; ``leading``: most informative, in the order of menus; ``swept``:
+    of a sweep, in the order of columns (those against known classes only for data with classes).
+    ``slow_times``: factor on a draw's time if all scores are computed; ``grows`` with records.
+    ``many_columns``: the screen offers more than two. ``found``: main result of estimators.
+    ``searched``: pairs of parameters with a map; ``moves_truth``: parameters on which the true
+    clustering depends. ``preparing``: timed step that builds the material. ``finds_number``:
+    methods determine the number of clusters. ``choosing``: parameters that a method can choose
+    privately.
     """
 
     name: str
@@ -127,10 +102,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         *,
         secure: bool = False,
     ) -> M:
-        """Return data in the form that methods read; a release (``secure``) accepts any records.
-
-        Default domain: the result of :func:`dpviz.family.run_domain.run_domain`.
-        """
+        """Return data as methods read them; a release (``secure``) accepts any number of rows."""
 
     @abstractmethod
     def stored(
@@ -210,10 +182,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         return tuple(dict.fromkeys((*self.leading, *self.scores)))
 
     def choices(self, config: C) -> dict[str, Any]:
-        """Values of the parameters of the configured method, except epsilon.
-
-        Parameters that the method chooses itself are left out.
-        """
+        """Values of the method's parameters, except epsilon and those that it chooses itself."""
         card, left_out = self.methods[config.method].card, self.chosen(config)
         return {
             one.name: getattr(config, one.name)

@@ -10,17 +10,7 @@ from dpviz.base.numbers import counted
 
 @dataclass(frozen=True)
 class Word:
-    """A part of the headline that counts pieces, and the pieces.
-
-    Parameters
-    ----------
-    text
-        The part of the sentence, for example "2 clusters invented".
-    kind
-        What happened to the pieces; pictures use the same name. Empty if nothing is counted.
-    pieces
-        Labels of the counted clusters, or numbers of the counted centres.
-    """
+    """A part of the headline ("2 clusters invented"), its kind in pictures, and its pieces."""
 
     text: str
     kind: str = ""
@@ -31,8 +21,7 @@ class Word:
 class Headline:
     """One sentence, without its full stop, that says what the noise changed.
 
-    ``words`` are the parts of the sentence between its commas. ``detail`` says how many clusters
-    are found, if the sentence does not. ``intact`` is whether nothing changed.
+    ``words`` are its parts between commas; ``detail``: how many clusters are found.
     """
 
     text: str
@@ -53,11 +42,9 @@ def headline(
     wrong: Sequence[tuple[Sequence[int], str, str]],
     splinters: Sequence[int] = (),
 ) -> Headline:
-    """Write the headline about the true clusters.
+    """Write the headline about the true clusters, of which ``kept`` are found.
 
-    ``kept`` of the ``clusters`` true clusters are found. ``wrong`` lists the kinds of wrong
-    clusters: each has the labels of the clusters, the name of the kind, and the kind in words.
-    ``splinters`` are the labels of small pieces that split off true clusters.
+    ``wrong`` lists labels, name and words of each kind; ``splinters`` are pieces of true clusters.
     """
     off = Word(f"{counted(len(splinters), 'piece')} split off", "splinters", tuple(splinters))
     rest = [off] * bool(len(splinters))

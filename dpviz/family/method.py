@@ -15,10 +15,8 @@ from dpviz.family.parameter import check_option
 class Method:
     """A method's card, and the function ``run(material, config, accountant)`` that runs it.
 
-    ``seconds`` is the approximate time of a draw on 30,000 records. ``unit`` is the step of the
-    lattice from which a release samples its noise: 1 for whole numbers. ``surprise(true, private)``
-    explains why a private result differs from the result that a person expects after seeing the
-    true result. The text is empty if the private result is not surprising.
+    ``seconds`` of a draw on 30,000 records; ``unit`` of the lattice of a release's noise.
+    ``surprise(true, private)`` explains an unexpected difference, or is empty.
     """
 
     card: Card

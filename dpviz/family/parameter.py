@@ -1,8 +1,4 @@
-"""A parameter of a family, which is a public choice: one object describes it everywhere.
-
-This description is used for sliders, links, options of the command line, releases, titles, columns
-of sweeps, axes of searches and the text of reports.
-"""
+"""A parameter of a family, which is a public choice: one object describes it everywhere."""
 
 from __future__ import annotations
 
@@ -20,38 +16,14 @@ Kind = Literal["number", "whole", "choice", "sides"]
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A public choice of a family.
+    """A public choice of a family, for configuration, screen, command line, files and figures.
 
-    Parameters
-    ----------
-    name
-        Field of the configuration, option on the command line, key in ``release.json``.
-    label, sign, help
-        Texts on the screen: name of its control; short name in titles and on axes (empty if the
-        value is enough); one or two sentences beside the control.
-    kind
-        Kind of its values.
-    default
-        Default value of the method that has the parameter on its card.
-    low, high, step, log, ends, format
-        Properties of its slider: range; step (None for a continuous slider); whether the scale is
-        logarithmic; meaning of the two ends; format of values.
-    options, words
-        Options of a choice, and their texts for people if these differ.
-    check
-        Function that raises InputError if a value is invalid; a value of a choice is a text.
-    link, column, python
-        Its name in links, in tables of sweeps and in estimators; default: ``name``.
-    metavar, usage
-        Placeholder and help on the command line.
-    report, meaning
-        Name in the report of a release; description in the release's schema.
-    limits
-        Ends of the open interval that the library allows, if it differs from the slider's range.
-    titled
-        Place in titles of figures: a separate part, joined to the part before, or no place.
-    searched
-        Values on the axis of a map that shows a score over parameters.
+    ``sign``: short name in titles and on axes. ``step`` None: a continuous slider; ``ends``:
+    meaning of both ends. ``words``: texts of options. ``check`` raises InputError. ``link``,
+    ``column`` and ``python`` are its names in links, tables and estimators (default: ``name``).
+    ``metavar`` and ``usage`` are for the command line, ``report`` and ``meaning`` for a release and
+    its schema. ``limits``: open interval of the library, if it differs from the slider. ``titled``:
+    place in titles. ``searched``: values on a map's axis.
     """
 
     name: str
@@ -107,10 +79,7 @@ class Parameter:
         return {"description": self.meaning or f"{self.label}.", **rule}
 
     def value(self, given: Any) -> Any:
-        """Convert the value of a control to the value in the configuration.
-
-        The numbers of cells per axis become one number if all axes have the same number.
-        """
+        """Convert the value of a control for the configuration; equal sides become one number."""
         if self.kind == "whole":
             return int(given)
         if self.kind == "sides":

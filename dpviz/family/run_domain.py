@@ -18,9 +18,8 @@ from dpviz.grid.domain import Domain, Outside, check_outside, grid_shape
 def run_domain(dataset: Dataset, variant: VariantName, domain: Domain | None = None) -> Domain:
     """Bounds of a run: the given domain, or the default domain of the variant.
 
-    Like the papers, a published variant uses the range of the data. A sound variant uses the domain
-    that the data set declares. A grid of counts has its own box. Raises InputError if domain and
-    data have different numbers of axes.
+    A published variant uses the range of the data, a sound one the declared domain, a grid of
+    counts its box. Raises InputError if domain and data have different numbers of axes.
     """
     return dataset.bounds(domain, from_data=variant == "published")
 

@@ -20,32 +20,12 @@ Compute = Callable[[Any], float]
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """A number that measures the quality or the size of a draw.
+    """A number that measures the quality or the size of a draw, of a family's ``Evaluation``.
 
-    Parameters
-    ----------
-    name, title, plain
-        Key in tables, links and JSON; name or sign in the literature; plain name for people who do
-        not know the title, empty if the title is clear.
-    help, source
-        One or two sentences on what the score measures; source of the formula.
-    compute
-        Function that returns the score of a family's ``Evaluation`` of one draw.
-    best, better
-        In words, the score of a result that equals the true result; empty if there is no single
-        best number. ``"<="`` if lower is better, ``">="`` if higher is better; None if the value
-        of the true run is best.
-    log
-        Whether its values span powers of ten.
-    target
-        Default bound in a search for parameters.
-    redraws
-        Whether it needs draws on parts of the data, so that it takes the time of many draws.
-    of_table
-        Function that computes the score from the contingency table of two clusterings; None if
-        the table is not enough.
-    of_classes
-        Whether it compares with known classes, so that only data with classes have it.
+    ``title``: in the literature; ``plain``: for others. ``best``: in words, for a result equal to
+    the true one; ``better``: None if the value of the true run is best. ``log``: spans powers of
+    ten. ``target``: default bound in a search. ``redraws``: needs draws on parts of the data.
+    ``of_table``: from the contingency table alone. ``of_classes``: needs known classes.
     """
 
     name: str
@@ -94,11 +74,10 @@ class Score:
         return float(self.best.partition(" ")[0]) if self.better else None
 
     def grade(self, value: float) -> Grade | None:
-        """Grade a value by its distance from the best value: "good", "fair" or "poor".
+        """Grade a value: up to ``target`` is good, up to three times its distance is fair.
 
-        ``target`` is still good, and three times its distance is still fair. None if the value of
-        the true run is best. Also None for scores that compare clusters with known classes, because
-        the true run may not find the classes either.
+        None if the true run is best, or against known classes, which the true run may not find
+        either.
         """
         if self.ideal is None or self.of_classes:
             return None

@@ -1,7 +1,4 @@
-"""One method with fixed settings on one data set, prepared for many draws and scores.
-
-Only the seed varies; everything that does not depend on the seed is computed once.
-"""
+"""One method with fixed settings on one data set: only the seed varies between draws."""
 
 from __future__ import annotations
 

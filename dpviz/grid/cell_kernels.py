@@ -1,8 +1,7 @@
 """Compiled loops that compute the cells of points; imported at first use, as the import is slow.
 
-All loops give exactly the cells of :func:`dpviz.grid.domain.axis_cells`. The loops process blocks
-that are small enough for the processor's caches. The loops have no branches, so that one
-instruction can process several points. They release the interpreter lock.
+They give exactly the cells of :func:`dpviz.grid.domain.axis_cells`, in blocks for the processor's
+caches, without branches, and release the interpreter lock.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ ALIKE = 3
 def between(block, box, sides, near, cells):  # type: ignore[no-untyped-def]
     """Write the cell of each point of the plane without comparing points with the edges of cells.
 
-    Returns False if a point is outside, or near an edge; in this case the cells are not valid. The
-    block has the coordinates x, y, x, y, ... of at most ``BLOCK`` points. ``near`` is the result of
-    :func:`nearness`; the other parameters are as in :func:`locate`.
+    Returns False if a point is outside or ``near`` (:func:`nearness`) an edge; then cells are not
+    valid. The block has x, y, x, y, ... of at most ``BLOCK`` points.
     """
     low_x, scale_x, side_x = box[0, 0], box[2, 0], np.float64(sides[0])
     low_y, scale_y, side_y = box[0, 1], box[2, 1], np.float64(sides[1])
@@ -47,9 +45,8 @@ def between(block, box, sides, near, cells):  # type: ignore[no-untyped-def]
 def nearness(box, sides):  # type: ignore[no-untyped-def]
     """Upper bound on the rounding error of a value or an edge, in cells.
 
-    A value between 0 and g cells is rounded three times, and an edge is also rounded three times.
-    Each rounding error is at most 2**-53 of the number. The sum that computes an edge adds an error
-    of at most 2**-53 of the larger bound.
+    Both are rounded three times, by at most 2**-53 of the number; the sum of an edge adds 2**-53 of
+    the larger bound.
     """
     found = 0.0
     for axis in range(len(sides)):
@@ -60,10 +57,9 @@ def nearness(box, sides):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def cells_of(points, begin, box, sides, near, exact, room):  # type: ignore[no-untyped-def]
-    """Write the cells of the points from ``begin`` to ``begin + BLOCK``, with the fastest loop.
+    """Write the cells of a block of points, with the fastest loop; return the number outside.
 
-    ``exact`` is the number of the next blocks that use :func:`locate` directly. Returns the number
-    of points outside, and the new value of ``exact``.
+    ``exact`` is the number of next blocks that use :func:`locate`; its new value is returned, too.
     """
     values, cells, outside = room
     block = points[begin : begin + BLOCK]
@@ -80,16 +76,8 @@ def cells_of(points, begin, box, sides, near, exact, room):  # type: ignore[no-u
 def locate(points, box, sides, values, cells, outside):  # type: ignore[no-untyped-def]
     """Write each point's cell and whether it is outside; return the number of points outside.
 
-    Parameters
-    ----------
-    points
-        Shape (n, d), n at most ``BLOCK``.
-    box
-        For each axis, lower bound, upper bound, cells per unit, and width of a cell; shape (4, d).
-    sides
-        Number of cells of each axis.
-    values, cells, outside
-        Arrays for one block: values of one axis, flat cell numbers (int32), flags.
+    At most ``BLOCK`` points (n, d). ``box`` (4, d): lower and upper bound, cells per unit, width of
+    a cell. ``values``, ``cells`` (int32) and ``outside`` are memory for one block.
     """
     size = points.shape[0]
     cells[:] = 0
@@ -137,8 +125,7 @@ def flat(points, box, sides, result):  # type: ignore[no-untyped-def]
 def count(points, weights, box, sides, drop, counts):  # type: ignore[no-untyped-def]
     """Add the records to ``counts`` (cells,); return the number of points outside.
 
-    Weights (int64) are the numbers of records at the points; an array of length 0 means one record
-    at each point. Points outside are left out (``drop``) or counted in the border cell.
+    Weights are int64, empty for 1. Points outside are left out (``drop``) or in the border cell.
     """
     room = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int32), np.empty(BLOCK, dtype=np.bool_)
     _, cells, outside = room

@@ -51,36 +51,13 @@ def quantize(
 ) -> tuple[NDArray[np.int64], int]:
     """Count the records in every cell of a grid over the domain.
 
-    Parameters
-    ----------
-    points
-        Shape (n, d), finite.
-    domain
-        Bounds of the d axes.
-    grid
-        Cells per axis: one number for all axes, or one number per axis.
-    outside
-        Treatment of points outside the domain: ``"clip"`` moves them to the
-        border cell, ``"drop"`` leaves them out.
-    weights
-        Number of records at each point, shape (n,); None for one record each.
+    Returns counts M of shape ``grid`` (int64; one record changes one cell by one) of points (n, d)
+    with ``weights`` (n,) or None for 1, and the number of points outside, which are moved to the
+    border cell (``"clip"``) or left out (``"drop"``). Raises InputError if numbers of axes differ,
+    or the counts need too much memory.
 
-    Returns
-    -------
-    counts, n_outside
-        Counts M of shape ``grid`` (int64, records per cell) and the number of points outside.
-        Adding or removing one record changes one cell by one.
-
-    Raises
-    ------
-    InputError
-        If the grid and the domain have different numbers of axes, or the counts need too much
-        memory.
-
-    Notes
-    -----
-    Cells are half-open and the last cell is closed, as in ``numpy.histogramdd``. This is the step
-    "Quantization" of Chen, Yu, Chirkova, section 3.2.
+    Cells are half-open and the last cell is closed, as in ``numpy.histogramdd``: "Quantization" of
+    Chen, Yu, Chirkova, section 3.2.
     """
     check_outside(outside)
     shape = grid_shape(grid, domain.ndim)
@@ -117,10 +94,7 @@ def quantize_parts(
     *,
     outside: Outside = "clip",
 ) -> tuple[NDArray[np.int64], int]:
-    """Count the records of several arrays (n, d), one after the other, in one thread.
-
-    Parameters, counts and errors are as in :func:`quantize`.
-    """
+    """Count the records of several arrays (n, d) in one thread, as :func:`quantize` does."""
     check_outside(outside)
     shape = grid_shape(grid, domain.ndim)
     drop = outside == "drop"
@@ -167,10 +141,7 @@ def merge(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def block_sums(counts: NDArray[T], level: int = 1) -> NDArray[T]:
-    """Sum counts over blocks with 2**level cells per side; each sum is the count of a subband cell.
-
-    If 2**level does not divide a side, empty cells are added at its end.
-    """
+    """Sum counts over blocks with 2**level cells per side; empty cells are added at the end."""
     padded = pad(counts, level)
     step = 2**level
     split = [part for side in padded.shape for part in (side // step, step)]
@@ -181,8 +152,8 @@ def block_sums(counts: NDArray[T], level: int = 1) -> NDArray[T]:
 def pad(counts: NDArray[T], level: int) -> NDArray[T]:
     """Add empty cells at the end of every side that 2**level does not divide.
 
-    Otherwise a periodized transform repeats the last cell. Then one record in the last cell changes
-    W by four times as much as a record in another cell (Haar, side 5, 2-D: by 2, not 1/2).
+    Otherwise a periodized transform repeats the last cell, and a record there changes W by four
+    times as much (Haar, side 5, 2-D: by 2, not 1/2).
     """
     missing = [-side % 2**level for side in counts.shape]
     if not any(missing):

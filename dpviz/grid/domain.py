@@ -1,10 +1,7 @@
-"""Public bounds of the data, and the rule for the grid cell of a point.
+"""Public bounds of the data, and the one rule for the grid cell of a point.
 
-One rule decides the cell of a point, for quantizing, labelling and neighbouring data sets. Cells
-are half-open and have equal widths, the last cell is closed, and the edges are the edges of
-``numpy.histogramdd``. For points on an edge, or one ulp beside an edge, no closed formula gives the
-cell. So the cell is first computed by a formula, and then corrected by comparing the point with the
-two edges of the cell.
+Cells are half-open, of equal widths, the last closed, with the edges of ``numpy.histogramdd``. Near
+an edge no formula gives the cell, so it is corrected by comparison with its edges.
 """
 
 from __future__ import annotations
@@ -176,8 +173,8 @@ def _around(lo: float, hi: float) -> tuple[float, float]:
 def grid_shape(grid: int | Sequence[int], ndim: int) -> tuple[int, ...]:
     """Cells per axis from ``grid`` (one number for all axes, or one number per axis).
 
-    Raises InputError if a side is not a whole number of at least 2, if the number of sides is not
-    ``ndim``, or if the counts would need too much memory.
+    Raises InputError if a side is not a whole number of at least 2, their number is not ``ndim``,
+    or the counts would need too much memory.
     """
     given: Sequence[object] = (
         tuple(grid) if isinstance(grid, Sequence | np.ndarray) and np.ndim(grid) else (grid,) * ndim

@@ -18,10 +18,7 @@ ENOUGH = round(1 / LOW) - 1
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """Mean, median, 5% quantile and 95% quantile of one score.
-
-    With fewer than ``ENOUGH`` draws, low and high are the lowest and the highest draw.
-    """
+    """Mean, median, 5% and 95% quantile of one score; of few draws the lowest and the highest."""
 
     mean: float
     median: float
@@ -40,14 +37,11 @@ def band(values: ArrayLike) -> Band:
 
 
 def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> list[float]:
-    """Quantiles of values (R,); values may be infinite. If one value is NaN, all quantiles are NaN.
+    """Quantiles of values (R,), which may be infinite; all are NaN if one value is.
 
-    Notes
-    -----
-    The draw of rank r among n draws is the quantile r / (n + 1). For any distribution without ties,
-    on average (s - r) / (n + 1) of all further draws are between the ranks r < s. So the band from
-    5% to 95% covers nine of ten draws if n >= 19. With 50 draws, NumPy's default rule covers only
-    86% of further draws. See Hyndman, Fan 1996, type 6.
+    The draw of rank r among n is the quantile r / (n + 1): on average (s - r) / (n + 1) of further
+    draws are between the ranks r < s, so the band covers nine of ten if n >= 19 (NumPy's default:
+    86% with 50 draws). Hyndman, Fan 1996, type 6.
     """
     if np.isnan(values).any():
         return [math.nan] * len(shares)

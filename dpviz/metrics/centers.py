@@ -12,10 +12,7 @@ from scipy import optimize
 def match(
     true: NDArray[np.float64], private: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Match centres (K, d) one to one with the smallest sum of squared distances.
-
-    Returns rows and order: private centre ``order[k]`` belongs to true centre ``rows[k]`` = k.
-    """
+    """Match centres (K, d) one to one with the smallest sum of squares: rows, and their order."""
     return optimize.linear_sum_assignment(_squares(true, private))  # type: ignore[no-any-return]
 
 
@@ -28,14 +25,9 @@ def displacement(true: NDArray[np.float64], private: NDArray[np.float64]) -> flo
 def matched_f_measure(table: NDArray[np.int64]) -> float:
     """F-measure of clusters that are matched one to one, weighted by the true clusters' sizes.
 
-    Each matched pair U, V has P = |U and V| / |V| and R = |U and V| / |U|. The score is the mean
-    of 2 P R / (P + R) weighted by |U|. The table (K, K') is from :func:`.matching.contingency`.
-
-    Notes
-    -----
-    Zhang, Liu, Wang 2018. The paper's text describes precision, recall and their weighted harmonic
-    mean; in our copy the formula itself is not readable. The paper compares clusters that have the
-    same number; here clusters are matched.
+    A pair U, V of the table (K, K') has P = |U and V| / |V| and R = |U and V| / |U|; the score is
+    the mean of 2 P R / (P + R). Zhang, Liu, Wang 2018, whose formula is not readable in our copy,
+    and who pair clusters of the same number.
     """
     rows, columns = optimize.linear_sum_assignment(table, maximize=True)
     common = table[rows, columns]
@@ -47,30 +39,12 @@ def matched_f_measure(table: NDArray[np.int64]) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Placement:
-    """The positions of private centres, compared with the true centres.
+    """The positions of private centres, each of which belongs to its nearest true centre.
 
-    Each private centre belongs to its nearest true centre.
-
-    Parameters
-    ----------
-    owner
-        Index of the true centre to which each private centre belongs, shape (K',).
-    alone
-        Indexes of true centres to which no private centre belongs ("orphans").
-    crowded
-        Indexes of true centres to which two or more private centres belong.
-    far
-        Indexes of private centres whose distance from their true centre is more than half the
-        distance from that true centre to the next true centre; none if there is only one true
-        centre.
-    one_each
-        Number of true centres to which exactly one private centre belongs and is not far.
-
-    Notes
-    -----
-    If the numbers of private and true centres are equal, the number of ``alone`` centres is one
-    direction of the centroid index of Fränti, Rezaei, Zhao 2014 (Pattern Recognition 47,
-    3034-3045): 0 means that both clusterings have centres in the same places.
+    ``owner`` (K',); true centres with none (``alone``) or several (``crowded``); private centres
+    ``far``: over half the way from theirs to the next true centre; ``one_each``: true centres with
+    exactly one, not far. For equal numbers, ``alone`` is one direction of the centroid index of
+    Fränti, Rezaei, Zhao 2014 (Pattern Recognition 47, 3034-3045).
     """
 
     owner: NDArray[np.intp]
@@ -81,10 +55,7 @@ class Placement:
 
 
 def placement(true: NDArray[np.float64], private: NDArray[np.float64]) -> Placement:
-    """Compare the positions of private centres (K', d) and of true centres (K, d).
-
-    All coordinates have the same units; K and K' are at least 1.
-    """
+    """Compare private centres (K', d) with true centres (K, d), both at least 1, in equal units."""
     squares = _squares(true, private)
     owner, distance = squares.argmin(axis=0), squares.min(axis=0)
     between = _squares(true, true)
@@ -104,8 +75,7 @@ def placement(true: NDArray[np.float64], private: NDArray[np.float64]) -> Placem
 def owners_first(true: NDArray[np.float64], private: NDArray[np.float64]) -> NDArray[np.intp]:
     """Order of private centres (K', d) in which place k has the nearest centre of true centre k.
 
-    Each private centre belongs to its nearest true centre, as in :func:`placement`. Places of true
-    centres without a private centre, and places from K on, get the other private centres.
+    Places of true centres without a private one, and places from K on, get the others.
     """
     squares = _squares(true, private)
     owner, distance = squares.argmin(axis=0), squares.min(axis=0)

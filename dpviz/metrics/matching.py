@@ -1,8 +1,4 @@
-"""Scores from a contingency table: DSG_C, OCM, 2CE, F-measure, ARI, AMI.
-
-A label grid has one label per cell. So scores do not need a list of points: they need only a table
-with the number of cells, or of points, for each pair of labels.
-"""
+"""Scores from a contingency table of cells or points: DSG_C, OCM, 2CE, F-measure, ARI, AMI."""
 
 from __future__ import annotations
 
@@ -16,8 +12,7 @@ def contingency(
 ) -> NDArray[np.int64]:
     """Table with the count of each pair of labels, shape (max(true) + 1, max(private) + 1).
 
-    Labels are whole numbers from 0 on. Weights have the same shape and are whole numbers, for
-    example records per cell. Without weights, each entry counts once.
+    Labels are whole numbers from 0 on; weights are whole numbers, for example records per cell.
     """
     true, private = np.ravel(true), np.ravel(private)
     rows, columns = int(true.max(initial=0)) + 1, int(private.max(initial=0)) + 1
@@ -34,10 +29,9 @@ def matched_numbers(
 ) -> NDArray[np.intp]:
     """New label for each private label: the label of its matched true cluster, 0 for noise.
 
-    Clusters are matched one to one, so that the number of shared cells is as large as possible.
-    Unmatched private clusters get the next free labels; the private clusters with the labels
-    ``new`` are never matched. In label grids, 0 means not significant, and clusters have the labels
-    1, 2, ... without gaps. Returns shape (private clusters + 1,).
+    Clusters (1, 2, ... without gaps) are matched one to one, with as many shared cells as possible,
+    but not the private labels ``new``; unmatched ones get the next labels. Shape (private clusters
+    + 1,).
     """
     table = contingency(true, private)[1:, 1:]
     table[:, np.asarray(new, dtype=np.intp) - 1] = 0
@@ -51,17 +45,11 @@ def matched_numbers(
 
 
 def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
-    """Dissimilarity of significant grids and clusters, DSG_C.
+    """Dissimilarity of significant grids and clusters, DSG_C: 0 if both label grids agree.
 
-    Clusters are matched one to one with the smallest total cost. The cost of a pair is max(|Ci
-    minus Cj|, |Cj minus Ci|) cells. The grid with more clusters has unmatched clusters; the cost of
-    each unmatched cluster is its size. In label grids, 0 means not significant. The score is the
-    total cost divided by the number of truly significant cells; 0 if both label grids agree.
-
-    Notes
-    -----
-    Chen, Yu, Chirkova, section 6.1. The paper assumes that there are at most as many private
-    clusters as true clusters, so only true clusters can be unmatched. Here either may have more.
+    Clusters are matched one to one at least cost: max(|Ci minus Cj|, |Cj minus Ci|) cells for a
+    pair, the size for an unmatched cluster; divided by the number of truly significant cells. Chen,
+    Yu, Chirkova, section 6.1, where only true clusters can be unmatched; here either may have more.
     """
     table = contingency(true, private)
     sizes_true, sizes_private = table.sum(axis=1)[1:], table.sum(axis=0)[1:]
@@ -76,11 +64,7 @@ def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
 
 
 def cells_wrong(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
-    """Share of the cells of either clustering that are not in matched clusters of both.
-
-    Clusters are matched one to one, with as many common cells as possible. In label grids, 0 means
-    not significant. The score is between 0 (both grids agree) and 1 (no cell agrees).
-    """
+    """Share (0 to 1) of the cells of either clustering that are not in matched clusters of both."""
     common = contingency(true, private)[1:, 1:]
     right = common[optimize.linear_sum_assignment(common, maximize=True)].sum()
     either = int(np.count_nonzero((true > 0) | (private > 0)))
@@ -90,11 +74,8 @@ def cells_wrong(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
 def ocm(table: NDArray[np.int64]) -> float:
     """Share of points outside the best one-to-one matching of the two labelings' classes.
 
-    Notes
-    -----
-    Optimal class matching, Chen, Yu, Chirkova, section 6.2. ``table`` is from :func:`contingency`,
-    weighted by points. Unlike in the paper, label 0 (not significant) is a class like the clusters,
-    and either labeling may have more classes.
+    Optimal class matching, Chen, Yu, Chirkova, section 6.2. Unlike there, label 0 (not significant)
+    is a class like the clusters, and either labeling may have more.
     """
     rows, columns = optimize.linear_sum_assignment(table, maximize=True)
     return float(1 - table[rows, columns].sum() / max(int(table.sum()), 1))
@@ -103,11 +84,8 @@ def ocm(table: NDArray[np.int64]) -> float:
 def two_ce(table: NDArray[np.int64]) -> float:
     """Share of the pairs of points that are together in one labeling but not in the other.
 
-    Notes
-    -----
-    2-combination enumeration, Chen, Yu, Chirkova, section 6.2, without a list of pairs. If a_i and
-    b_j are the row and column sums, sum C(a_i, 2) + sum C(b_j, 2) - 2 sum C(n_ij, 2) pairs are
-    inconsistent. Label 0 (not significant) is a class like the clusters.
+    2-combination enumeration, Chen, Yu, Chirkova, section 6.2, without a list: for row and column
+    sums a_i and b_j, sum C(a_i, 2) + sum C(b_j, 2) - 2 sum C(n_ij, 2). Label 0 is a class, too.
     """
     n = int(table.sum())
     if n < 2:
@@ -126,14 +104,9 @@ def _pairs(numbers: NDArray[np.int64]) -> int:
 def f_measure(table: NDArray[np.int64]) -> float:
     """F-measure with the true classes as reference; noise is a separate class.
 
-    If the table is weighted by records, this is the F-measure of points, otherwise of cells. The
-    F-measure of cells is high whenever most cells are noise in both labelings.
-
-    Notes
-    -----
-    Hu, Yang, Bai, equations 13 to 16 with beta = 1. Each true class is matched with the cluster
-    with the highest 2 n_ij / (n_i + n_j), and classes are weighted by size. Several classes may be
-    matched with the same cluster, so this score is less strict than DSG_C.
+    Of points if the table counts records, otherwise of cells, where it is high whenever most are
+    noise. Hu, Yang, Bai, equations 13 to 16 with beta = 1: each true class is matched with the
+    cluster with the highest 2 n_ij / (n_i + n_j), maybe the same, and weighted by size.
     """
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     both = rows[:, None] + columns[None, :]
@@ -142,12 +115,9 @@ def f_measure(table: NDArray[np.int64]) -> float:
 
 
 def adjusted_rand(table: NDArray[np.int64]) -> float:
-    """Adjusted Rand index.
+    """Adjusted Rand index (Hubert, Arabie 1985).
 
-    Notes
-    -----
-    Hubert, Arabie 1985. Let J be the number of pairs of points that both labelings join. The score
-    is J minus its expected value by chance, divided by this difference's largest value.
+    The number of pairs that both labelings join, minus its expected value, by its largest value.
     """
     joined, n = _pairs(table), int(table.sum())
     true, private, pairs = _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0)), n * (n - 1) // 2
@@ -159,12 +129,10 @@ def adjusted_rand(table: NDArray[np.int64]) -> float:
 
 
 def adjusted_mutual_information(table: NDArray[np.int64]) -> float:
-    """Adjusted mutual information, relative to the mean of the two entropies.
+    """Adjusted mutual information, by the mean of the two entropies.
 
-    Notes
-    -----
-    Vinh, Epps, Bailey 2010. As in scikit-learn, the score is 1 if both labelings have the same
-    classes, even with other numbers, and even if random labelings of these sizes are always equal.
+    Vinh, Epps, Bailey 2010. As in scikit-learn, 1 if both labelings have the same classes, even
+    with other numbers, or if random labelings of these sizes are always equal.
     """
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     filled = table[np.ix_(rows > 0, columns > 0)]
@@ -191,16 +159,11 @@ _TAIL = 40.0
 def _expected_mutual_information(rows: NDArray[np.float64], columns: NDArray[np.float64]) -> float:
     """Expected mutual information of random labelings with these class sizes, each above 0.
 
-    The error is below 1e-8 for 2^53 points, and much smaller for fewer points.
-
-    Notes
-    -----
-    Vinh, Epps, Bailey 2010. Let M be the size of the overlap of classes with a and b points, which
-    is hypergeometric. Then E[M/n log(n M/(a b))] = a b/n^2 E[log(n (1 + X)/(a b))], where X is
-    hypergeometric with n - 1, a - 1, b - 1. X is a sum of independent Bernoulli variables (Vatutin,
-    Mikhailov 1982). So Bernstein's inequality bounds the tails of X. The characteristic function of
-    X at angle t is below exp(-sd^2 (1 - cos t)), so the sum may use only values that are a quarter
-    of a standard deviation apart.
+    Vinh, Epps, Bailey 2010, with an error below 1e-8 for 2^53 points. Let M be the hypergeometric
+    overlap of classes with a and b points. Then E[M/n log(n M/(a b))] = a b/n^2 E[log(n (1 + X)/(a
+    b))], X hypergeometric with n - 1, a - 1, b - 1: a sum of Bernoulli variables (Vatutin,
+    Mikhailov 1982). So Bernstein's inequality bounds its tails, and its characteristic function is
+    below exp(-sd^2 (1 - cos t)): a quarter of a standard deviation is a small enough step.
     """
     n = rows.sum()
     a_sizes, a_times = np.unique(rows, return_counts=True)

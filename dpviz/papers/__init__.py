@@ -1,8 +1,4 @@
-"""The statements of the papers, with their place in our code, our results and the differences.
-
-A row is a table in the TOML file of its paper; ``python -m tests.benchmarks.papers NAME`` measures
-and stores its number.
-"""
+"""The statements of the papers and our results, measured by ``tests.benchmarks.papers NAME``."""
 
 from __future__ import annotations
 

@@ -37,18 +37,9 @@ _JOURNALS = {"TKDE": "IEEE Transactions on Knowledge and Data Engineering"}
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """A paper.
+    """A paper: ``authors`` "L. Chen, T. Yu", ``venue`` abbreviated, ``volume`` "46(2)".
 
-    Parameters
-    ----------
-    authors
-        Initials and family names, separated by commas: "L. Chen, T. Yu".
-    title, venue, year
-        As printed. The venue is abbreviated, or empty if it is unknown.
-    volume
-        Volume and number of a journal: "46(2)".
-    chinese
-        Whether the paper is in Chinese; then ``title`` is its English title.
+    ``chinese``: it is in Chinese, and ``title`` is its English title.
     """
 
     authors: str
@@ -127,10 +118,7 @@ def keys(*cards: Card) -> list[str]:
 
 
 def references(*cards: Card) -> str:
-    """Return BibTeX entries of the source papers of methods, and of dpviz.
-
-    A comment names the sections of these papers, as on the card of each method.
-    """
+    """Return BibTeX entries of the source papers of methods, and of dpviz, with the sections."""
     comments = [f"% {escaped(card.title)}: {escaped(card.source)}" for card in cards]
     papers = dict.fromkeys(one.bibtex for card in cards for one in cited(card))
     return "\n".join([*comments, *papers, our_bibtex()])

@@ -65,21 +65,9 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """A measured number.
+    """A measured number, with a confidence interval (exact: both ends are the value).
 
-    Parameters
-    ----------
-    value
-        The number.
-    interval
-        Ends of the confidence interval (``CONFIDENCE``). Both ends are the value if the number
-        is exact. The upper end is infinity if only a lower bound is measured.
-    error
-        Standard error of the number, or 0.
-    draws
-        Number of draws from which the number was computed.
-    how
-        Data, seeds and settings, as readable text.
+    An infinite end: only a bound is measured. ``how``: data, seeds and settings.
     """
 
     value: float
@@ -93,16 +81,8 @@ class Measured:
 class Claim:
     """The range in which a measured number must be, according to the paper's statement.
 
-    Parameters
-    ----------
-    low, high
-        Ends of the range; if the paper prints a number, both ends are this number.
-    within
-        Rounding error of the paper's number, or the difference that the row calls equal.
-    averaged
-        Number of draws if the paper's number is an average, which has a standard error, too.
-    margin
-        Additional difference that still counts as close; ``why`` gives the reason.
+    ``within``: rounding of the paper's number; ``averaged``: draws of its average; ``margin``:
+    further difference that counts as close, for the reason ``why``.
     """
 
     low: float = -math.inf
@@ -132,9 +112,8 @@ class Claim:
     def judge(self, found: Measured) -> State:
         """Compare the confidence interval of a number with the paper's range.
 
-        The number is as printed if the whole interval is in the range. The number is close if the
-        whole interval is at most the margin away from the range. The number differs if interval and
-        range have no number in common. Otherwise the draws can't tell.
+        As printed: the whole interval is in the range; close: at most the margin away; differs: no
+        number in common; otherwise the draws can't tell.
         """
         low, high = found.interval
         least, most = self.ends(found)
@@ -165,38 +144,13 @@ def _spelled(text: str) -> str:
 class Row:
     """One statement of a paper and our result: a table of the paper's TOML file.
 
-    Parameters
-    ----------
-    name
-        Unique key: number of the paper and a word.
-    place
-        Place in the paper.
-    kind
-        Kind of statement.
-    what
-        Short name of the subject.
-    printed
-        The paper's statement, in our words.
-    where
-        Module, or attribute of a module, that implements the statement; may be empty.
-    link
-        Page of the app that shows the statement; in the file ``page?name=value&name=value``.
-    claim
-        Claim about a number. In the file, it has the key ``number``, or ``at_least`` or ``at_most``
-        or both; it may have ``within``, ``averaged`` and ``margin``. A row without a claim has its
-        state in ``declared``, and is never as printed.
-    measure, given
-        Function that measures the number, and its arguments. ``chen.bound`` is the function
-        ``bound`` in ``tests/benchmarks/papers/chen.py``.
-    shown_as
-        Format of the measured number ``value``.
-    proof
-        Page of the documentation with a proof of the claim. A measurement can refute such a claim,
-        but not confirm it, so the row is as printed unless it is refuted.
-    slow
-        Whether the measurement takes too long for a test.
-    why
-        One sentence: the reason why the row is not as printed.
+    ``name``: number of the paper and a word. ``place`` and ``printed``: of the statement, in our
+    words. ``where``: module or attribute that implements it. ``link``: page of the app, in the file
+    ``page?name=value``. ``claim``: in the file ``number``, ``at_least`` or ``at_most``; without
+    one, the state is ``declared``, never as printed. ``measure`` ("chen.bound" in
+    ``tests/benchmarks/papers/chen.py``) takes ``given``. ``shown_as``: format of ``value``.
+    ``proof``: page with a proof, which a measurement can only refute. ``slow``: too long for a
+    test. ``why``: reason why it is not as printed.
     """
 
     name: str
