@@ -47,5 +47,4 @@ def _scored(learned: Floats, others: Floats) -> Floats:
     with threadpool_limits(1, user_api="openmp"):
         model.fit(runs, np.repeat([0, 1], learned.shape[1]))
         scores = model.decision_function(tried)
-    found: Floats = scores.reshape(others.shape[:2])
-    return found
+    return np.asarray(scores.reshape(others.shape[:2]))

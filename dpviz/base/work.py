@@ -23,7 +23,6 @@ class Task(Protocol):
 
     def __call__(self, *, progress: Progress, cancelled: IsCancelled) -> Any:
         """Return the result, or raise :class:`Cancelled`."""
-        ...
 
 
 class Work:

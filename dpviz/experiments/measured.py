@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any
 
 from dpviz.base.tables import read_rows
 from dpviz.families import CARDS
 from dpviz.family.method import check_method
 
 
-class Row(Protocol):
-    """A result about a method."""
-
-    @property
-    def method(self) -> str:
-        """Name in :data:`dpviz.families.CARDS`."""
-
-
-AnyRow = TypeVar("AnyRow", bound=Row)
-
-
-def rows_about(method: str | None, path: Path, kind: type[AnyRow]) -> tuple[AnyRow, ...]:
+def rows_about(method: str | None, path: Path, kind: Any) -> tuple[Any, ...]:
     """Return a file's rows about one method (None: all); InputError if it is unknown."""
     rows = read_rows(path, kind)
     if method is None:

@@ -33,22 +33,18 @@ class Material(Protocol):
     @property
     def domain(self) -> Domain:
         """Bounds of the data."""
-        ...
 
     @property
     def n(self) -> int:
         """Number of records that are used."""
-        ...
 
     @property
     def n_outside(self) -> int:
         """Number of points outside the domain."""
-        ...
 
     @property
     def dropped(self) -> int:
         """Number of rows that the counting pass over stored records left out; otherwise 0."""
-        ...
 
 
 C = TypeVar("C", bound=Configuration)

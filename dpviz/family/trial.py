@@ -20,22 +20,18 @@ class Configuration(Protocol):
     @property
     def method(self) -> str:
         """Name of the method."""
-        ...
 
     @property
     def epsilon(self) -> float:
         """Whole privacy budget."""
-        ...
 
     @property
     def variant(self) -> VariantName:
         """``"sound"`` or ``"published"``."""
-        ...
 
     @property
     def neighbours(self) -> Neighbours:
         """Relation and privacy unit."""
-        ...
 
 
 class Trial(Protocol):
@@ -44,46 +40,35 @@ class Trial(Protocol):
     @property
     def config(self) -> Any:
         """Method and parameters."""
-        ...
 
     @property
     def material(self) -> Any:
         """Data in the form that the methods read."""
-        ...
 
     @property
     def score_names(self) -> tuple[str, ...]:
         """Scores that these data allow."""
-        ...
 
     def at(self, **changes: Any) -> Self:
         """Return a trial with other settings and the same true run."""
-        ...
 
     def draw(self, seed: int) -> Any:
         """One private run."""
-        ...
 
     def scores(self, one: Any, seed: int, names: Sequence[str]) -> dict[str, float]:
         """Compute these scores of one draw, whose seed is given."""
-        ...
 
     def affected(self, one: Any) -> NDArray[np.bool_]:
         """Mask of the significant cells of a draw, or of the records that change their cluster."""
-        ...
 
     def centers(self, one: Any) -> NDArray[np.float64] | None:
         """Centres of a draw, shape (K, d); None if the family has no centres."""
-        ...
 
     def true(self) -> dict[str, float]:
         """Scores of the true run, except the scores that compare a draw with the true run."""
-        ...
 
     def label(self, one: Any | None) -> NDArray[np.int32]:
         """Cluster of every record in a draw, shape (n,); None = the true run."""
-        ...
 
     def tables(self, reference: NDArray[np.int32]) -> Callable[[Any], NDArray[np.int64]]:
         """Return a function that makes the contingency table of a draw with these record labels."""
-        ...

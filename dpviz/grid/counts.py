@@ -136,8 +136,7 @@ def tally(
 
 def merge(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
     """Add the counts of disjoint parts of the data; all have the same shape."""
-    whole: NDArray[np.int64] = np.sum(list(parts), axis=0)
-    return whole
+    return np.asarray(np.sum(list(parts), axis=0))
 
 
 def block_sums(counts: NDArray[T], level: int = 1) -> NDArray[T]:
@@ -185,11 +184,9 @@ def cell_centres(
 ) -> NDArray[np.float64]:
     """Centres (m, d) of the cells with these flat numbers, in a grid over the domain."""
     index = np.stack(np.unravel_index(cells, shape), axis=1)
-    centres: NDArray[np.float64] = domain.lows + (index + 0.5) * cell_width(domain, shape)
-    return centres
+    return np.asarray(domain.lows + (index + 0.5) * cell_width(domain, shape))
 
 
 def cell_width(domain: Domain, shape: tuple[int, ...], level: int = 0) -> NDArray[np.float64]:
     """Width (d,) of 2**level cells on each axis, in a grid over the domain."""
-    width: NDArray[np.float64] = (domain.highs - domain.lows) / np.asarray(shape) * 2.0**level
-    return width
+    return np.asarray((domain.highs - domain.lows) / np.asarray(shape) * 2.0**level)

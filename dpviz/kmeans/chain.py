@@ -100,8 +100,7 @@ def _project(counts: Floats, total: float) -> Floats:
     # Subtract the same amount from every count, but not below zero. Compute the amount for each
     # possible number of counts above zero; the largest amount is correct.
     levels = (np.cumsum(largest, axis=1) - total) / np.arange(1, counts.shape[1] + 1)
-    projected: Floats = np.maximum(counts - levels.max(axis=1, keepdims=True), 0.0)
-    return projected
+    return np.asarray(np.maximum(counts - levels.max(axis=1, keepdims=True), 0.0))
 
 
 # -- the start and the likelihood --------------------------------------------------------

@@ -185,8 +185,7 @@ def _joins(places: Floats, weights: Floats, most: int) -> list[tuple[int, NDArra
 
 def _cost(place: Floats, weight: Floats, places: Floats, weights: Floats) -> Floats:
     squares = ((place - places) ** 2).sum(axis=-1)
-    costs: Floats = weight * weights / (weight + weights) * squares
-    return costs
+    return np.asarray(weight * weights / (weight + weights) * squares)
 
 
 def _settled(places: Floats, weights: Floats, labels: NDArray[np.intp], clusters: int) -> Floats:

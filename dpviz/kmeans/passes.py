@@ -46,14 +46,11 @@ def cluster_sums(points: Floats, centers: Floats) -> Floats:
 
     The pass of Lloyd's iteration. Of equally near centres (K, d), the lowest number is chosen.
     """
-    shape = (len(centers), points.shape[1] + 1)
 
-    def part(chunk: slice) -> Floats:
-        table = np.zeros(shape)
+    def add(chunk: slice, table: Floats) -> None:
         loops().add_sums(points[chunk], centers, table)
-        return table
 
-    return np.asarray(sum(in_threads(part, _chunks(points)), np.zeros(shape)))
+    return _added_up(add, _chunks(points), np.zeros((len(centers), points.shape[1] + 1)))
 
 
 def fit(points: Floats, centers: Floats, weights: Floats | None = None) -> Fit:
@@ -115,17 +112,14 @@ def residuals(
     becomes larger, and sums are exact in any order. Weights (n,): records at each point (None: 1).
     """
     given = np.empty(0, dtype=np.int64) if weights is None else weights
-    shape = (len(centers), 2 + points.shape[1])
 
-    def part(chunk: slice) -> NDArray[np.int64]:
-        table = np.zeros(shape, dtype=np.int64)
+    def add(chunk: slice, table: NDArray[np.int64]) -> None:
         loops().add_residuals(
             points[chunk], given[chunk], centers, labels[chunk], squares[chunk], radius, unit, table
         )
-        return table
 
-    tables = in_threads(part, _chunks(points))
-    return np.asarray(sum(tables, np.zeros(shape, dtype=np.int64)) * unit)
+    table = np.zeros((len(centers), 2 + points.shape[1]), dtype=np.int64)
+    return np.asarray(_added_up(add, _chunks(points), table) * unit)
 
 
 def nearest(points: Floats, centers: Floats) -> NDArray[np.int32]:
@@ -136,11 +130,10 @@ def nearest(points: Floats, centers: Floats) -> NDArray[np.int32]:
 def wcss(points: Floats, centers: Floats) -> float:
     """Within-cluster sum of squares: the sum of squared distances to the nearest centres."""
 
-    def part(chunk: slice) -> Floats:
-        return np.array([loops().error(points[chunk], centers)])
+    def add(chunk: slice, table: Floats) -> None:
+        table += loops().error(points[chunk], centers)
 
-    # Sum arrays, because newer versions of Python's sum() correct rounding errors of plain floats.
-    return float(sum(in_threads(part, _chunks(points)), np.zeros(1))[0])
+    return float(_added_up(add, _chunks(points), np.zeros(1))[0])
 
 
 def excess(
@@ -158,16 +151,13 @@ def excess(
     reach = np.abs(points).max(initial=0) + np.abs(places).max(initial=0)
     number = np.int32 if d * reach**2 / unit < 2**31 - 1 else np.int64
 
-    def part(chunk: slice) -> NDArray[np.int64]:
-        table = np.zeros(m, dtype=np.int64)
+    def add(chunk: slice, table: NDArray[np.int64]) -> None:
         room = np.empty((len(places), loops().BLOCK), dtype=number)
         loops().add_excess(points[chunk], given[chunk], places, sets, unit, room, table)
-        return table
 
-    # Chunks are small, because each record is compared with all sets, so two threads help even for
-    # a sketch.
-    tables = in_threads(part, _chunks(points, 32))
-    return np.asarray(sum(tables, np.zeros(m, dtype=np.int64)) * unit)
+    # Each record is compared with all sets, so two threads help even for a sketch.
+    chunks = _chunks(points, 32)
+    return np.asarray(_added_up(add, chunks, np.zeros(m, dtype=np.int64)) * unit)
 
 
 def simplified_silhouettes(
@@ -180,8 +170,7 @@ def simplified_silhouettes(
     an empty cluster. Zhang, Liu, Wang 2018, "The complexity analysis".
     """
     found = fit(points, centers, weights)
-    coefficients: Floats = found.contours / np.where(found.counts > 0, found.counts, 1)
-    return coefficients
+    return np.asarray(found.contours / np.where(found.counts > 0, found.counts, 1))
 
 
 def printed_contours(total: Callable[[Floats], Floats], clusters: int) -> Floats:
@@ -195,8 +184,7 @@ def printed_contours(total: Callable[[Floats], Floats], clusters: int) -> Floats
     # The first pass computes the averages, and the second pass computes the coefficients.
     first = total(np.zeros(clusters))
     counts = np.where(first[:, 0] > 0, first[:, 0], 1)
-    coefficients: Floats = total(first[:, 1] / counts)[:, 2] / counts
-    return coefficients
+    return np.asarray(total(first[:, 1] / counts)[:, 2] / counts)
 
 
 def contour_sums(points: Floats, centers: Floats, averages: Floats) -> Floats:
@@ -205,6 +193,20 @@ def contour_sums(points: Floats, centers: Floats, averages: Floats) -> Floats:
     for chunk in _chunks(points):
         loops().add_contours(points[chunk], centers, averages, table)
     return table
+
+
+def _added_up(
+    add: Callable[[slice, NDArray[Any]], None], chunks: list[slice], empty: NDArray[Any]
+) -> NDArray[Any]:
+    """Sum of the tables that ``add`` fills, one per chunk, in the order of the chunks."""
+
+    def part(chunk: slice) -> NDArray[Any]:
+        table = np.zeros_like(empty)
+        add(chunk, table)
+        return table
+
+    # Sum arrays, because newer versions of Python's sum() correct rounding errors of plain floats.
+    return np.asarray(sum(in_threads(part, chunks), empty))
 
 
 def _chunks(points: Floats, parts: int = 1) -> list[slice]:

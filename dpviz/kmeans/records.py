@@ -56,11 +56,9 @@ class Rows(Protocol):
 
     def then(self, place: Placing) -> Rows:
         """Return rows with other columns: ``place(*columns)``."""
-        ...
 
     def total(self, work: RowWork) -> Tables:
         """Return the tables of all records: ``work(weights, *columns)``. One data pass."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,20 +75,6 @@ class HeldRows:
     def total(self, work: RowWork) -> Tables:
         """Return the tables of all records."""
         return work(self.weights, *self.columns)
-
-
-class Clustered(Protocol):
-    """A clustering of the records."""
-
-    @property
-    def centers(self) -> Floats:
-        """Centres (K, d), in the units of the data."""
-        ...
-
-    @property
-    def labels(self) -> NDArray[np.int32]:
-        """Cluster of every record, shape (n,)."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -229,8 +213,8 @@ class Records:
         """Scaled centres (K, d) after Lloyd's iteration, which does not increase their error."""
         return descended(self.scaled(space), centers)
 
-    def crossed(self, space: Space, one: Clustered, other: Clustered) -> NDArray[np.int64]:
-        """Contingency table: number of records per pair of clusters of the two clusterings."""
+    def crossed(self, space: Space, one: Any, other: Any) -> NDArray[np.int64]:
+        """Number of records per pair of clusters of two clusterings with centers and labels."""
         return contingency(one.labels, other.labels)
 
     def within(self, domain: Domain) -> Records:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.kmeans.records import Clustered, Records
+from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import Space
 
 #: Approximate number of records in a sketch; least number of records for which a sketch is made.
@@ -68,8 +68,8 @@ class Sketch(Records):
         """WCSS of all records that the sample represents."""
         return self.each * super().wcss(space, centers)
 
-    def crossed(self, space: Space, one: Clustered, other: Clustered) -> NDArray[np.int64]:
-        """Contingency table: number of records per pair of clusters of the two clusterings."""
+    def crossed(self, space: Space, one: Any, other: Any) -> NDArray[np.int64]:
+        """Number of records that the sample represents, per pair of clusters."""
         return self.each * super().crossed(space, one, other)
 
 

@@ -77,5 +77,4 @@ class Space:
 def into_ball(points: Floats) -> Floats:
     """Project points (n, d) onto the unit L1 ball, along the line to the origin."""
     norms = np.abs(points).sum(axis=1, keepdims=True)
-    drawn: Floats = points / np.maximum(norms, 1)
-    return drawn
+    return np.asarray(points / np.maximum(norms, 1))

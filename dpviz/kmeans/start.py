@@ -227,8 +227,7 @@ def best_of(
     with warnings.catch_warnings(), _threads().limit(limits=threads, user_api="openmp"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(points, sample_weight=weights)
-    centers: Floats = model.cluster_centers_
-    return centers
+    return np.asarray(model.cluster_centers_)
 
 
 @cache

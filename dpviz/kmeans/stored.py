@@ -26,15 +26,7 @@ from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.optimum import optimum
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import cluster_sums, nearest, wcss
-from dpviz.kmeans.records import (
-    Clustered,
-    Placing,
-    Records,
-    RowWork,
-    Weights,
-    dealt,
-    sliced,
-)
+from dpviz.kmeans.records import Placing, Records, RowWork, Weights, dealt, sliced
 from dpviz.kmeans.space import Space
 from dpviz.privacy.secure import on_lattice
 
@@ -201,8 +193,8 @@ class StoredRecords(Records):
             centers = np.where(counts > 0, table[:, 1:] / np.maximum(counts, 1), centers)
         return best
 
-    def crossed(self, space: Space, one: Clustered, other: Clustered) -> NDArray[np.int64]:
-        """Contingency table: records per pair of clusters of the two clusterings. One data pass."""
+    def crossed(self, space: Space, one: Any, other: Any) -> NDArray[np.int64]:
+        """Number of records per pair of clusters of two clusterings. One data pass."""
         pair = space.scale(one.centers), space.scale(other.centers)
         (table,) = self.rows(space).total(partial(_crossed, *pair))
         return table
@@ -230,16 +222,15 @@ class StoredRecords(Records):
             int(inside + outside * (self.outside == "clip")) for ((inside, outside, _),) in found
         ]
         firsts = accumulate(sizes, initial=0)
-        placed = [_Placed(part, first) for part, first in zip(self.parts, firsts, strict=False)]
+        placed = [_With(part, first) for part, first in zip(self.parts, firsts, strict=False)]
         (table,) = self.engine.total(placed, partial(_read_slices, view, parts, sum(sizes)))
         return table
 
     def _view(self, space: Space | None) -> View:
         return replace(self.taken, space=space)
 
-    def _seeded(self, seeds: np.random.SeedSequence) -> list[_Seeded]:
-        pairs = zip(self.parts, seeds.spawn(len(self.parts)), strict=True)
-        return [_Seeded(part, seed) for part, seed in pairs]
+    def _seeded(self, seeds: np.random.SeedSequence) -> list[_With]:
+        return list(map(_With, self.parts, seeds.spawn(len(self.parts))))
 
     def _with(self, domain: Domain, taken: View) -> StoredRecords:
         other = StoredRecords(
@@ -251,19 +242,11 @@ class StoredRecords(Records):
 
 
 @dataclass(frozen=True, eq=False)
-class _Seeded:
+class _With:
+    """A part with its seed, or with the number of its first record."""
+
     part: Part
-    seed: np.random.SeedSequence
-
-    @property
-    def title(self) -> str:
-        return self.part.title
-
-
-@dataclass(frozen=True, eq=False)
-class _Placed:
-    part: Part
-    first: int
+    value: Any
 
     @property
     def title(self) -> str:
@@ -302,8 +285,8 @@ def _read(view: View, places: tuple[Placing, ...], work: RowWork, part: Part) ->
     return total
 
 
-def _read_dealt(view: View, sets: int, seeded: _Seeded) -> Tables:
-    generator = np.random.default_rng(seeded.seed)
+def _read_dealt(view: View, sets: int, seeded: _With) -> Tables:
+    generator = np.random.default_rng(seeded.value)
     return _read(view, (), partial(_dealt, sets, generator), seeded.part)
 
 
@@ -311,8 +294,8 @@ def _dealt(sets: int, generator: np.random.Generator, weights: Weights, points: 
     return (dealt(points, sets, generator),)
 
 
-def _read_slices(view: View, sets: int, n: int, placed: _Placed) -> Tables:
-    before = [placed.first]
+def _read_slices(view: View, sets: int, n: int, placed: _With) -> Tables:
+    before = [placed.value]
 
     def work(weights: Weights, points: Floats) -> Tables:
         before.append(before[-1] + len(points))
@@ -330,8 +313,8 @@ def _count(domain: Domain, part: Part) -> Tables:
     return (total,)
 
 
-def _read_sample(view: View, share: float, seeded: _Seeded) -> Tables:
-    generator = np.random.default_rng(seeded.seed)
+def _read_sample(view: View, share: float, seeded: _With) -> Tables:
+    generator = np.random.default_rng(seeded.value)
     found = [np.empty((0, view.domain.ndim))]
     for points, _ in seeded.part.chunks():
         points = view.of(points)

@@ -88,5 +88,4 @@ def owners_first(true: NDArray[np.float64], private: NDArray[np.float64]) -> NDA
 
 
 def _squares(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    squares: NDArray[np.float64] = ((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=2)
-    return squares
+    return np.asarray(((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=2))

@@ -98,8 +98,7 @@ class Accountant:
                 for epsilon in epsilons
             ]
         unit = self.noise.laplace(step, 1.0, values.shape)
-        noisy: Floats = values + np.array(scales)[:, None] * unit
-        return noisy
+        return np.asarray(values + np.array(scales)[:, None] * unit)
 
     def gradual(
         self, values: NDArray[np.number], levels: Sequence[Level], *, sensitivity: float
@@ -209,8 +208,7 @@ class Accountant:
         """
         scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
         rows, columns = values.shape
-        noisy: Floats = values + self.noise.k_norm(step, scale, (rows, columns), ball)
-        return noisy
+        return np.asarray(values + self.noise.k_norm(step, scale, (rows, columns), ball))
 
     def choose(
         self,
@@ -335,5 +333,4 @@ def interval_weights(edges: Floats, scores: Floats, scale: float) -> Floats:
     """Weights of :meth:`Accountant.interval`: length * exp(score / scale), the largest is 1."""
     with np.errstate(divide="ignore"):
         logs = np.log(np.diff(edges)) + scores / scale
-    weights: Floats = np.exp(logs - logs.max())
-    return weights
+    return np.asarray(np.exp(logs - logs.max()))

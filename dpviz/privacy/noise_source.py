@@ -107,8 +107,7 @@ def unit_k_norm(generator: np.random.Generator, shape: tuple[int, int], ball: in
         direction = generator.normal(size=(rows, ball))
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
         noise[:, columns - ball :] = direction * generator.random((rows, 1)) ** (1 / ball)
-    scaled: Floats = generator.gamma(columns + 1, 1.0, (rows, 1)) * noise
-    return scaled
+    return np.asarray(generator.gamma(columns + 1, 1.0, (rows, 1)) * noise)
 
 
 def _draw(law: str, seed: int, key: tuple[int, ...], step: str, shape: tuple[int, ...]) -> Floats:

@@ -133,18 +133,19 @@ class SecureAccountant(Accountant):
 
     def _certified(self, gradual: Gradual, level: int) -> Gradual:
         """Add the certificate to the latest spend; the privacy maps certify each level's budget."""
-        spend = self._spends.pop()
         # The budgets of the levels differ by exact doubles, so the payments for a level sum to its
         # budget.
-        paid = {
-            "sensitivity": self._units(gradual.sensitivity, 1.0),
-            "scale": gradual.scales[level],
-            "certified": spend.epsilon,
-            "mechanism": NESTED,
-            "unit": 1.0,
-        }
-        self._spends.append(CertifiedSpend(**vars(spend) | paid))
+        spend, change = self._spends.pop(), self._units(gradual.sensitivity, 1.0)
+        self._certify(spend, change, gradual.scales[level], spend.epsilon, NESTED, 1.0)
         return gradual
+
+    def _certify(
+        self, spend: Spend, change: float, scale: float, certified: float, name: str, unit: float
+    ) -> None:
+        """Record a spend with its certificate, for the change that was certified."""
+        known = vars(spend) | {"sensitivity": change, "scale": scale}
+        one = CertifiedSpend(**known, certified=certified, mechanism=name, unit=unit)
+        self._spends.append(one)
 
     def _units(self, sensitivity: float, unit: float | None = None) -> int:
         return math.ceil(sensitivity * self._changed / (unit or self.unit))
@@ -194,19 +195,12 @@ class SecureAccountant(Accountant):
         whole = self._whole(step, values)
         left = Fraction(self.budget) - _total(self._spends)
         self._spend(step, sensitivity, epsilon, 1.0, "sequential")
-        spend = self._spends.pop()
-        change = self._units(sensitivity)
+        spend, change = self._spends.pop(), self._units(sensitivity)
         cost = Fraction(_below(min(Fraction(epsilon), left)))
         if cost <= 0:
             raise _nothing_left(step, epsilon, self.budget)
-        paid = {
-            "sensitivity": change * self.unit,
-            "scale": float(change / cost) * self.unit,
-            "certified": float(cost),
-            "mechanism": ROUNDED,
-            "unit": self.unit,
-        }
-        self._spends.append(CertifiedSpend(**vars(spend) | paid))
+        scale = float(change / cost) * self.unit
+        self._certify(spend, change * self.unit, scale, float(cost), ROUNDED, self.unit)
         columns = whole.shape[1]
         noise = [k_norm_row(change / cost, columns - ball, ball) for _ in whole]
         return np.array(whole + np.array(noise, dtype=object), dtype=float) * self.unit
@@ -277,21 +271,14 @@ class SecureAccountant(Accountant):
         # epsilon.
         left = Fraction(self.budget) - _total(self._spends, (step, composition))
         self._spend(step, sensitivity, epsilon, mechanism.factor, composition)
-        spend = self._spends.pop()
-        change = self._units(sensitivity)
+        spend, change = self._spends.pop(), self._units(sensitivity)
         if left <= 0:
             raise _nothing_left(step, epsilon, self.budget)
         measurement, scale, certified = _calibrated(
             step, mechanism, change, min(Fraction(epsilon), left)
         )
-        paid = {
-            "sensitivity": change * self.unit,
-            "scale": scale * self.unit,
-            "certified": certified,
-            "mechanism": mechanism.name,
-            "unit": self.unit,
-        }
-        self._spends.append(CertifiedSpend(**vars(spend) | paid))
+        noise, unit = scale * self.unit, self.unit
+        self._certify(spend, change * unit, noise, certified, mechanism.name, unit)
         return measurement
 
 
@@ -353,8 +340,7 @@ def on_lattice(points: Floats) -> Floats:
     ball keep their sensitivities. A record moves by less than 1e-6 per axis; sums are exact below
     2^33.
     """
-    cut: Floats = np.trunc(points / LATTICE) * LATTICE
-    return cut
+    return np.asarray(np.trunc(points / LATTICE) * LATTICE)
 
 
 def on_line(low: float, high: float) -> Floats:

@@ -84,8 +84,7 @@ def likelihood(noisy: Floats, rate: Floats, edges: Floats) -> Floats:
     distance = edges[None] - 1 - noisy[:, None]
     tail = q ** np.abs(distance)
     below = np.where(distance < 0, tail, 1 + q - q * tail)
-    mean: Floats = np.maximum(np.diff(below, axis=1), 0) / np.diff(edges)
-    return mean
+    return np.asarray(np.maximum(np.diff(below, axis=1), 0) / np.diff(edges))
 
 
 def expectation_maximisation(

@@ -267,8 +267,7 @@ class Diagnostics:
             weight = np.prod([row[at] for row, at in zip(weights, phase, strict=True)])
             band += weight * noise[tuple(slice(at, None, step) for at in phase)]
         # Round as the transform does, so that equal coefficients stay equal.
-        rounded: Floats = np.round(band, 9)
-        return rounded
+        return np.asarray(np.round(band, 9))
 
     def _moved_by(self, cell: tuple[int, ...]) -> Stage:
         private = self.private.significant[cell]
@@ -357,8 +356,7 @@ def outcome(true: NDArray[np.int32], other: NDArray[np.int32], cluster: int) -> 
 
 def retained(true: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Whether another labels grid keeps each true cluster, shape (n_clusters,)."""
-    kept: NDArray[np.bool_] = fates(true, other).of == "kept"
-    return kept
+    return np.asarray(fates(true, other).of == "kept")
 
 
 def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:

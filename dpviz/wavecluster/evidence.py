@@ -68,8 +68,7 @@ def coherence(deviations: Floats, width: int) -> Floats:
     sums = deviations
     for axis in axes:
         sums = width * ndimage.uniform_filter1d(sums, width, axis, mode="constant")
-    found: Floats = (sums**2).sum(axis=axes)
-    return found
+    return np.asarray((sums**2).sum(axis=axes))
 
 
 def _chance_if_even(released: Released, generator: np.random.Generator) -> float:

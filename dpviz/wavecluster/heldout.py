@@ -73,8 +73,7 @@ class Folds:
         )
 
     def _training_points(self, fold: int) -> Floats:
-        points: Floats = self.source.points[self.fold_of != fold]
-        return points
+        return np.asarray(self.source.points[self.fold_of != fold])
 
     def _training_positions(self, fold: int) -> WeightedPoints:
         whole = self.source.positions
@@ -142,5 +141,4 @@ def _learned_alone(stages: Stages, filled: NDArray[np.bool_]) -> NDArray[np.int3
         # It expects more cells than this in a cluster.
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         tree.fit(np.argwhere(significant), labels[significant])
-    classes: NDArray[np.int32] = tree.predict((cells + 0.5) / side - 0.5)
-    return classes
+    return np.asarray(tree.predict((cells + 0.5) / side - 0.5))

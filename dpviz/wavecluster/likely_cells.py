@@ -98,8 +98,7 @@ def _wide_joins(cells: NDArray[np.bool_], chance: Floats) -> NDArray[np.bool_]:
     none = np.bincount(groups.ravel(), np.log1p(-chance.clip(max=1 - 1e-9)).ravel(), number + 1)
     wide = (sizes >= WIDE) & (none <= math.log(0.5))
     wide[0] = False
-    found: NDArray[np.bool_] = wide[groups]
-    return found
+    return np.asarray(wide[groups])
 
 
 def _in_order_of(values: Floats, chance: Floats) -> Floats:
@@ -113,8 +112,7 @@ def with_surroundings(values: Floats, weight: float) -> Floats:
     """Mean of each value and the mean of its 3 x 3 (x 3 ...) window; the window has ``weight``."""
     around = ndimage.uniform_filter(values, 3, mode="constant")
     around /= ndimage.uniform_filter(np.ones(values.shape), 3, mode="constant")
-    found: Floats = (1 - weight) * values + weight * around
-    return found
+    return np.asarray((1 - weight) * values + weight * around)
 
 
 @compiled()

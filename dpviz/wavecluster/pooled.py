@@ -67,5 +67,4 @@ def rate_of(variance: float) -> float:
 
 
 def _sums(values: Floats, start: tuple[int, ...]) -> Floats:
-    found: Floats = block_sums(np.pad(values, [(before, 0) for before in start])).astype(float)
-    return found
+    return np.asarray(block_sums(np.pad(values, [(before, 0) for before in start])).astype(float))

@@ -65,8 +65,7 @@ def likely_counts(samples: Floats) -> Floats:
     rank = with_surroundings(filled, SURROUNDINGS)
     number = round(float(filled.sum()))
     least = np.sort(rank, axis=None)[-number] if number else np.inf
-    found: Floats = samples * (rank >= least)
-    return found
+    return np.asarray(samples * (rank >= least))
 
 
 def field_samples(
@@ -136,8 +135,7 @@ def zero_shares(cells: int) -> Floats:
     """Shares of zeros to try for this number of cells; in a wide domain, few cells are filled."""
     number = max(math.floor(math.log(SCARCE * cells, FACTOR)), 0)
     filled = SCARCE * FACTOR ** -np.arange(1.0, number + 1)
-    found: Floats = np.append(np.linspace(0, 1 - SCARCE, ZEROS), 1 - filled)
-    return found
+    return np.asarray(np.append(np.linspace(0, 1 - SCARCE, ZEROS), 1 - filled))
 
 
 def heights(bins: Bins, posterior: Floats, times: Floats, density: float) -> Floats:
@@ -147,8 +145,7 @@ def heights(bins: Bins, posterior: Floats, times: Floats, density: float) -> Flo
     dense = np.flatnonzero(above >= (1 - density) * (above[0] - law[0]))
     threshold = max(float(bins.lows[dense[-1]]), 1.0)
     middle = ((bins.edges[:-1] + bins.edges[1:] - 1) / 2 / threshold) ** POWER
-    found: Floats = middle / (middle + 1)
-    return found
+    return np.asarray(middle / (middle + 1))
 
 
 def neighbours(shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Floats]:

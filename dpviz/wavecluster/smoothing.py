@@ -53,8 +53,7 @@ def smoothed(released: Released) -> Smoothed:
 
 
 def _blurred(values: Floats, width: float) -> Floats:
-    found: Floats = ndimage.gaussian_filter(values, width, mode="constant")
-    return found
+    return np.asarray(ndimage.gaussian_filter(values, width, mode="constant"))
 
 
 def _own_weight(width: float) -> float:

@@ -138,8 +138,8 @@ MISTAKES: dict[str, Mistake] = {
         "privacy/test_secure.py",
         "privacy/test_gradual.py",
         sensitivity_is_one=(
-            "        change = self._units(sensitivity)\n        if left <= 0:",
-            "        change = 1\n        if left <= 0:",
+            "spend, change = self._spends.pop(), self._units(sensitivity)\n        if left <= 0:",
+            "spend, change = self._spends.pop(), 1\n        if left <= 0:",
         ),
         units_are_rounded_down=("return math.ceil(sensitivity", "return math.floor(sensitivity"),
         map_is_ignored=("if certified <= epsilon:", "if certified > 0:"),
