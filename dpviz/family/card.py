@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dpviz.base.errors import InputError, shown
@@ -121,3 +125,36 @@ class Card:
         ]
         facts = asdict(replace(self, parameters=())) | {"parameters": listed}
         return {name: value for name, value in facts.items() if name not in _FOR_PROGRAM}
+
+
+def card_of(file: str, parameters: tuple[Parameter, ...], **numbers: object) -> Card:
+    """Card of the method in a file, whose words are in the TOML file beside it.
+
+    ``{NAME}`` in a text is one of the numbers, or a text of ``shared.toml`` in the same folder; a
+    text that is only such a name stands for the shared text or texts.
+    """
+    path = Path(file).with_suffix(".toml")
+    shared = _words(path.with_name("shared.toml"))
+
+    class Names(dict[str, Any]):
+        def __missing__(self, name: str) -> Any:
+            return filled(shared[name])
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: filled(one) for name, one in value.items()}
+        if isinstance(value, list):
+            parts = map(filled, value)
+            return tuple(chain(*(part if isinstance(part, tuple) else (part,) for part in parts)))
+        if value in shared:
+            return filled(shared[value])
+        return value.format_map(Names(numbers)) if isinstance(value, str) else value
+
+    words = filled(_words(path))
+    words["variants"] = tuple(Variant(**one) for one in words["variants"])
+    return Card(name=path.stem, family=path.parents[1].name, parameters=parameters, **words)
+
+
+@cache
+def _words(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -808,14 +808,14 @@ MISTAKES: dict[str, Mistake] = {
         ),
     ),
     **_of(
-        "kmeans/methods/gupt.py",
+        "kmeans/methods/gupt.toml",
         "kmeans/test_stored.py",
-        blocks_of_records_are_read_in_passes=("    needs_all_records=True,\n", ""),
+        blocks_of_records_are_read_in_passes=("needs_all_records = true\n", ""),
     ),
     **_of(
-        "kmeans/methods/mcmc.py",
+        "kmeans/methods/mcmc.toml",
         "kmeans/test_methods.py",
-        a_chain_is_no_post_processing=("    post_processes=True,\n", ""),
+        a_chain_is_no_post_processing=("post_processes = true\n", ""),
     ),
     **_of(
         "kmeans/methods/kmeans.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from dpviz.family.card import Card, Variant
+from dpviz.family.card import card_of
 from dpviz.family.parameter import PRIVATE
 from dpviz.kmeans.choose_clusters import NOTHING, USUAL
 from dpviz.kmeans.grid import Size, noisy_grid
@@ -72,71 +72,16 @@ _BLIND = (
 )
 _PLAIN = "A plain grid as in EUGkM: at this ε and number of records nothing else is better."
 
-CARD = Card(
-    name="dprefine",
-    family="kmeans",
-    title="DP-Refine",
-    estimator="DPRefine",
-    summary=(
-        f"With up to {GRID_COLUMNS} columns, k-means runs on denoised counts of a noisy grid, "
-        "whose full cells are split, and one noisy iteration follows if there are many records. "
-        f"With {GRID_COLUMNS + 1} to {WHOLE_BOX} columns, no cell is split. With more columns, a "
-        f"grid in a random projection to {DIMENSIONS} dimensions divides the records into groups, "
-        "and k-means runs on the groups' noisy means. With very many records, prototypes split and "
-        "move to the noisy means of their records, level by level. Up to two noisy iterations "
-        f"follow. With few records no cell is split (except in {FLAT + 1} and {GRID_COLUMNS} "
-        f"columns), and a grid covers up to {SPARSE_BOX} columns. Then at most one noisy iteration "
-        "follows, whose moves are shortened by their share of noise. With very few records in "
-        f"{FLAT + 1} to {PLAIN_BOX} columns, there is only a plain grid as in EUGkM. With almost "
-        "no records, the centres use no data, and one iteration with shortened moves follows."
-    ),
-    paper="no paper",
-    algorithm="our own method",
-    origin="ours",
-    variants=(
-        Variant(
-            name="sound",
-            private=True,
-            reason=(
-                "All steps are a sequential composition. Laplace mechanisms of sensitivity 1 "
-                "release the number of records and the number of records at each distance. K-norm "
-                "mechanisms release the root and the residuals. A record changes one cluster: its "
-                "count by 1, its square by at most 1 and its residual by a length of at most 1 (at "
-                "the root: each entry by at most 1). In the norm of the noise, this change is 1. "
-                "Centres and clip radius are computed from earlier outputs; a record's cluster is "
-                "computed only from these outputs and the record. In a grid, rough counts "
-                "determine which cells are split. A cell that is not split gets a count with the "
-                "noise of both budgets. The cell's rough count is sampled from this count, so both "
-                "counts together cost both budgets. A split cell costs the budget of its rough "
-                "count and the budget of its subcells. So a record costs the same in both cases, "
-                "and each of m records in different cells costs 1/m of this amount. A plain grid "
-                "is one Laplace mechanism on counts, whose number depends on the noisy number of "
-                "records. The directions of a projection are random numbers that use no data and "
-                "are not secret; the projection's middle and width come from the root. So a "
-                "record's projection, clipped to the box of the grid, depends only on the record "
-                "and on outputs, and is in one cell and one group."
-            ),
-        ),
-    ),
-    parameters=takes("dprefine"),
-    decides=True,
-    coarser="on a coarse grid",
-    deviations=(
-        "No paper describes this method. It combines random projection (Balcan, Dick, Liang, Mou, "
-        "Zhang 2017), nested noise (Koufogiannis, Han, Pappas 2015), K-norm noise (Hardt, Talwar "
-        "2010) and the grid of two levels (Qardaji, Yang, Li 2013).",
-        "A release has the same noise as the explorer: rough and fine counts are whole numbers, "
-        "and all other numbers are rounded to multiples of 2^-20. OpenDP has no K-norm noise, so "
-        "this noise is sampled as real numbers, with as many digits as the rounding needs.",
-        "All constants were chosen on sets of 2 to 32 columns that we looked at. Choices depend "
-        "only on the noisy number of records, epsilon, K and the number of columns.",
-        "K can be chosen privately as in EUGkM: from the counts of the grid, or from groups and "
-        "prototypes, each represented by random points around it. This costs no further epsilon. "
-        "On 12 sets of 2 to 16 columns the chosen K has more than 0.99 of the best possible "
-        "silhouette at epsilon 0.5, 1 and 2.",
-        "k-means on the cells uses restarts, and also moves its least useful centre (as in Hu et "
-        "al., Algorithm 3).",
-    ),
+CARD = card_of(
+    __file__,
+    takes("dprefine"),
+    GRID_COLUMNS=GRID_COLUMNS,
+    AFTER_GRID=GRID_COLUMNS + 1,
+    WHOLE_BOX=WHOLE_BOX,
+    DIMENSIONS=DIMENSIONS,
+    AFTER_FLAT=FLAT + 1,
+    SPARSE_BOX=SPARSE_BOX,
+    PLAIN_BOX=PLAIN_BOX,
 )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
-from dpviz.family.card import Card, Variant
+from dpviz.family.card import card_of
 from dpviz.kmeans.grid import SIZE_SHARE
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.parameters import KMeansConfig, takes
@@ -25,59 +25,7 @@ POWER, MOST_BLOCKS = 0.4, 2048
 #: Approximate time of a run on 30,000 records.
 SECONDS = 0.1
 
-CARD = Card(
-    name="gupt",
-    family="kmeans",
-    title="GUPT",
-    estimator="GUPT",
-    summary=(
-        "Sample and aggregate: plain k-means on each of N^0.4 disjoint blocks. The sorted centres "
-        "are averaged over the blocks, and the average gets noise."
-    ),
-    paper="Mohan, Thakurta, Shi, Song, Culler 2012; as in Lee, Kifer 2016",
-    algorithm="GUPT",
-    origin="002",
-    variants=(
-        Variant(
-            name="sound",
-            private=True,
-            reason=(
-                "Each record joins a random block, independently of other records. So one record "
-                "changes one block's K centres, each coordinate by at most 2, the width of the "
-                "box. The sum over the blocks has sensitivity 2 K d, and is divided by the number "
-                "of blocks after noise. The number of blocks is computed from a noisy number of "
-                "records (2% of epsilon)."
-            ),
-        ),
-        Variant(
-            name="published",
-            private=False,
-            reason=(
-                "Blocks are cut from the list in order, and their number is computed from the true "
-                "number of records: one more record moves all records after it into other blocks."
-            ),
-        ),
-    ),
-    parameters=takes("gupt"),
-    needs_all_records=True,
-    coarser="in few blocks",
-    deviations=(
-        "Centres of a block are ordered by their first coordinate, then by the second; the program "
-        "of GUPT's authors (github.com/prashmohan/GUPT) orders them only by the second coordinate.",
-        "Lee, Kifer do not say how the records are cut into blocks. Published: there are N^0.4 "
-        "blocks in the order of the list, as in that program. Here the blocks have equal sizes; in "
-        "that program, a small block can be left over.",
-        "k-means of a block starts with k-means++ and always with the same random numbers; that "
-        "program starts from normally distributed numbers and takes ten steps. The range of the "
-        "centres is the box and costs nothing; that program estimates it with two thirds of "
-        "epsilon. On S1 (K 15), the mean NICV / true at epsilon 1 and 10 is 29 and 9.7 in the "
-        "published variant. A plain version of this variant, with other random numbers for each "
-        "draw, has the values 30 and 11. The plain version has 31 and 12 if centres are ordered by "
-        "the second coordinate, 28 and 14 with the authors' k-means, 28 and 12 with a small block, "
-        "and 56 and 13 with a third of epsilon (60 draws each).",
-        f"The largest number of blocks is {MOST_BLOCKS:,}.",
-    ),
-)
+CARD = card_of(__file__, takes("gupt"), MOST_BLOCKS=MOST_BLOCKS)
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:

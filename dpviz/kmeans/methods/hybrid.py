@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpviz.family.card import Card, Variant, VariantName
+from dpviz.family.card import VariantName, card_of
 from dpviz.kmeans.grid import PER_CELL, grid_sides, noisy_grid, noisy_size
 from dpviz.kmeans.lloyd import lloyd, restored, space_of
-from dpviz.kmeans.methods.dplloyd import KEEPING
-from dpviz.kmeans.methods.eugkm import CELLS, PLACED, RESTARTS, TRUE_SIZE, grid_centers
+from dpviz.kmeans.methods.eugkm import grid_centers
 from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
@@ -30,59 +29,7 @@ LARGEST_ERROR = 0.004
 #: of 11 runs each).
 LARGEST_SHARE = 3 / 8
 
-CARD = Card(
-    name="hybrid",
-    family="kmeans",
-    title="Hybrid",
-    estimator="Hybrid",
-    summary=(
-        "EUGkM finds the centres. If the expected error of one noisy Lloyd iteration is small "
-        "enough, this iteration uses half of the budget to improve the centres. Otherwise EUGkM "
-        "gets the whole budget."
-    ),
-    paper="Su, Cao, Li, Bertino, Jin 2016; as in Lee, Kifer 2016",
-    algorithm="Hybrid",
-    origin="002",
-    variants=(
-        Variant(
-            name="sound",
-            private=True,
-            reason=(
-                "A sequential composition of Laplace mechanisms releases the number of records (2% "
-                "of epsilon), the counts of the cells, and (if there is an iteration) the "
-                "iteration's counts and sums. The decision for or against the iteration depends "
-                "only on the noisy number of records and on public parameters."
-            ),
-        ),
-        Variant(name="published", private=False, reason=TRUE_SIZE),
-    ),
-    parameters=takes("hybrid"),
-    decides=True,
-    deviations=(
-        "In Su et al. an analysis of the errors decides whether there is an iteration. Published: "
-        "there is one iteration, with half of epsilon, if this half is at least sqrt(500 K^3 (d + "
-        "(4 d r^2)^(1/3))^3) / N, where r is 0.225. Then the error of the iteration, summed over "
-        "the centres, is at most 0.004. IBM's diffprivlib has this formula from the paper of Su et "
-        "al. We assume that this formula decides here, and that grid and iteration each get half. "
-        "The mean NICV / true at epsilon 0.1 and 1 is 3.7 and 1.8 on S1 (K 15), and would be 8.4 "
-        "and 2.0 if the method always iterated; on Blood (K 2) it is 3.0 and 1.5, and would be 2.7 "
-        "and 1.3 (60 draws each).",
-        "Sound: there is one iteration, with half of the budget that remains after the number of "
-        "records, if the iteration's error 2 (K s / N)^2 (d + q) at a centre is at most 3/8 of d "
-        "h^2 / 12. Here s is the scale of the iteration's noise, q is the mean squared norm of a "
-        "centre (r = 0.225), h is the width of EUGkM's cells, and d h^2 / 12 is the variance of a "
-        "record's place in its cell. The factor 3/8 is fitted to S1, Unbalance, DS1 and DS3. On "
-        "DS2 (K 3) the result is slightly worse than EUGkM's: the median NICV / true is 1.0061 "
-        "instead of 1.0040 at epsilon 0.1, and 1.0010 instead of 1.0006 at epsilon 2 (200 draws "
-        "each).",
-        "The iteration adds the same noise to counts and sums; Su et al. split the budget between "
-        "both. With two columns the two errors differ by less than 6%.",
-        CELLS,
-        RESTARTS,
-        PLACED,
-        KEEPING,
-    ),
-)
+CARD = card_of(__file__, takes("hybrid"))
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:

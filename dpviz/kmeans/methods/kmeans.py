@@ -8,7 +8,7 @@ from scipy import spatial
 
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
-from dpviz.family.card import NOT_PRIVATE, Card, Variant
+from dpviz.family.card import NOT_PRIVATE, card_of
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.optimum import SAMPLE
 from dpviz.kmeans.parameters import KMeansConfig, takes
@@ -20,36 +20,7 @@ from dpviz.privacy.mechanisms import Accountant
 #: Scaled centres that are nearer to each other than this may be equal.
 _EQUAL = 1e-12
 
-CARD = Card(
-    name="kmeans",
-    family="kmeans",
-    title="k-means (true)",
-    estimator="TrueKMeans",
-    summary=(
-        "Searches, on the domain scaled to a cube, for the K centres with the smallest sum of "
-        "squared distances. Lloyd's algorithm runs from k-means++ starts, then repeatedly from the "
-        "best result with a centre moved to another place."
-    ),
-    paper="Lloyd 1982; Arthur, Vassilvitskii 2007; Fränti 2018",
-    algorithm="k-means++, random swap",
-    origin="Lloyd",
-    variants=(
-        Variant(name="sound", private=False, reason=NOT_PRIVATE),
-        Variant(name="published", private=False, reason=NOT_PRIVATE),
-    ),
-    # Without noise there is no budget.
-    parameters=takes("kmeans")[1:],
-    deviations=(
-        "The search uses a fixed random seed: the same records give the same centres.",
-        f"With more than {SAMPLE:,} records the search uses random samples, and then continues "
-        "from its best result with all records.",
-        "If there are fewer distinct records than K, there are only as many centres as distinct "
-        "records, and no two centres are equal.",
-        "The search does not prove that its result is best. If a private run is better, k-means "
-        "continues from its centres, and the run is compared with that result, so no ratio is "
-        "below 1.",
-    ),
-)
+CARD = card_of(__file__, takes("kmeans")[1:], NOT_PRIVATE=NOT_PRIVATE, SAMPLE=SAMPLE)
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dpviz.base.arrays import Floats
-from dpviz.family.card import Card, Variant
+from dpviz.family.card import card_of
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.passes import loops
@@ -29,71 +29,11 @@ PER_GENERATION, FEWEST = 800, 8
 #: Standard deviation of a mutation in the first generation; its factor per generation.
 MUTATION, DECAY = 0.2, 0.95
 
-_PROOF = (
-    "The score of a set is minus its WCSS, up to a number that is the same for all sets. The score "
-    "is minus the sum over the records of a difference: the squared distance to the set minus the "
-    "squared distance to the nearest candidate set. An added record lowers each score by 0 to R; R "
-    "is the largest possible difference between two candidates for one record of the box. R is "
-    "computed only from the candidates, which depend only on earlier choices. For sets v and w, "
-    "let k be the centre of w nearest to a record t. The distances to v and w differ by at most "
-    "the maximum over t of |t - v_k|^2 - |t - w_k|^2, so by at most the largest of these maxima "
-    "over k, and never by more than the largest distance to the nearest centre. All choices are "
-    "exponential mechanisms of sensitivity R, without replacement, and their budgets add up to "
-    "epsilon."
-)
-
-_RULE = (
-    "The number of generations is computed from the true number of records. One record more or "
-    "less (also a replaced record that leaves the domain or lacks a value) can change this number, "
-    "which the steps of the run show. Lee, Kifer do not print a number; the rule of Zhang et al. "
-    "is from a public implementation."
-)
-
 #: Approximate time of a run on 30,000 records.
 SECONDS = 0.25
 
-CARD = Card(
-    name="privgene",
-    family="kmeans",
-    title="PrivGene",
-    estimator="PrivGene",
-    summary=(
-        "A genetic algorithm that starts from random candidate sets of K centres. The enhanced "
-        "exponential mechanism selects ten sets by their WCSS; crossover and shrinking mutations "
-        "of these sets make the next generation. T is the number of generations."
-    ),
-    paper="Zhang J., Xiao, Yang, Zhang, Winslett 2013; as in Lee, Kifer 2016",
-    algorithm="PrivGene",
-    origin="002",
-    variants=(
-        Variant(
-            name="sound",
-            private=True,
-            reason=_PROOF + " An added record can only lower scores, so half of the usual noise is "
-            "enough. The number of generations is a public choice.",
-        ),
-        Variant(name="published", private=False, reason=_RULE),
-    ),
-    parameters=takes("privgene"),
-    deviations=(
-        f"{CANDIDATES} candidates, {PARENTS} parents, N epsilon / 8,000 generations, selection "
-        "without replacement, and mutations that shrink by 5% per generation are from a public "
-        "implementation; the original text was not available. The minimum of 8 generations is our "
-        "reading (that implementation has 2). Published: T is the maximum number of generations. "
-        "Sound: T is the number of generations.",
-        "Our reading: a child takes its first centres from one parent and its other centres from a "
-        f"second parent; then normal noise, {MUTATION:g} wide at first, moves one of the child's "
-        "centres (the box is 2 wide; that implementation has 0.1). Parents stay among the "
-        "candidates, as Lee and Kifer describe; in that implementation they don't.",
-        "On S1 (K 15), the mean NICV / true at epsilon 0.1 and 1 is 10.4 and 8.0 in the published "
-        "variant. The mean is 9.6 and 6.5 with at least 2 generations, 10.3 and 8.1 with mutations "
-        "0.1 wide, 10.6 and 8.2 without parents, and 9.7 and 6.4 with all three changes, as in "
-        "that implementation (60 draws each).",
-        "Enhanced exponential mechanism: its sensitivity R is an upper bound on the difference "
-        "between two candidates for one record. R shrinks as the candidates become similar. The "
-        "published variant has the usual factor 2.",
-        "Squared distances are truncated to multiples of 2^-20, so that their sum is exact.",
-    ),
+CARD = card_of(
+    __file__, takes("privgene"), CANDIDATES=CANDIDATES, PARENTS=PARENTS, MUTATION=MUTATION
 )
 
 

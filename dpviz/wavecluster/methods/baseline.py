@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
-from dpviz.family.card import Card, Variant
+from dpviz.family.card import card_of
 from dpviz.grid.counts import tally
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
+from dpviz.wavecluster.methods.printed import hide_one_change
 from dpviz.wavecluster.methods.synopses import SYNOPSES
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Leaves, Run, Source, Stages, cluster
@@ -22,59 +22,7 @@ COUNT_SHARE = 0.02
 #: Approximate time of a draw in seconds.
 SECONDS = 0.003
 
-CARD = Card(
-    name="baseline",
-    family="wavecluster",
-    title="Baseline",
-    estimator="Baseline",
-    summary=(
-        "Publishes a private synopsis of the data (default: an adaptive grid), draws synthetic "
-        "points from the synopsis and clusters these points."
-    ),
-    paper="Chen, Yu, Chirkova 2015; adaptive grid: Qardaji, Yang, Li 2013",
-    algorithm="Algorithm 1",
-    origin="000",
-    variants=(
-        Variant(
-            name="sound",
-            private=True,
-            reason=(
-                "Every synopsis is a sequence of Laplace mechanisms whose budgets sum to epsilon "
-                "under a declared domain; its resolution depends only on a noisy number of records "
-                f"({COUNT_SHARE:.0%} of epsilon) and on noisy counts."
-            ),
-        ),
-        Variant(
-            name="published",
-            private=False,
-            reason=(
-                "The resolution of the synopsis is computed from the true number of records, "
-                "which is itself private when a record may be added or removed."
-            ),
-            fails=MODIFIED,
-        ),
-    ),
-    splits="Baseline spends all of ε on boxes",
-    parameters=takes("baseline", "epsilon", "synopsis"),
-    lays_own_cells=True,
-    deviations=(
-        "The sound variant spends budget on the number of records, even if one record is replaced: "
-        "the new record may be outside the domain or lack a value, and is then left out.",
-        "Records are rounded to a public lattice of about a million cells (for a grid of counts, "
-        "to the centres of its cells), and a synopsis has at most two million leaves. The lattice "
-        "and the leaves are finer than the grid. On DS2 the rounding lowers k' by 0.2%.",
-        "Synthetic points are counted per cell, not sampled; the distribution is the same.",
-        "The paper gives no constants for the adaptive grid, and does not say where in a leaf the "
-        "points are. Here c = 10, alpha = 0.5 and c2 = 5, as in the paper on adaptive grids, and "
-        "points are uniform. With these choices, Baseline has about 9 clusters on DS1 at epsilon "
-        "0.1 (the paper has more than 30 in section 7.3), and k' = 309 on DS2 at epsilon 1 (the "
-        "paper has 284). With half of epsilon, k' on DS2 is 283. From epsilon 0.5 on, the error of "
-        "k' is at least 36.6% (the paper has 32.2%).",
-        "Noisy numbers of records are rounded to whole numbers of synthetic points. The points are "
-        "counted on the grid of the data, not on a grid over their own range.",
-        *READINGS,
-    ),
-)
+CARD = card_of(__file__, takes("baseline", "epsilon", "synopsis"), COUNT_SHARE=COUNT_SHARE)
 
 _INVENTS = (
     "Why Baseline invents clusters: it draws synthetic points from noisy counts. A count below 0 "

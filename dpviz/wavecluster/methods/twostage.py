@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
-from dpviz.family.card import Card, Variant
+from dpviz.family.card import card_of
 from dpviz.grid.counts import block_sums
 from dpviz.privacy.mechanisms import Accountant, Level
 from dpviz.wavecluster.budget_share import SHARES, choose_share
@@ -27,47 +27,7 @@ ROUGH, FINER, LAST = "rough counts", "finer counts", "dense and empty cells"
 #: Approximate time of a draw in seconds, on 64 x 64 cells.
 SECONDS = 0.05
 
-CARD = Card(
-    name="twostage",
-    family="wavecluster",
-    title="Two-stage",
-    estimator="TwoStage",
-    summary=(
-        "Noisy counts are released in two stages. First, rough counts of the wavelet's blocks show "
-        "which blocks are dense. Then dense blocks get finer counts; for other blocks, only the "
-        "number of empty blocks is released. From these releases, a random field, in which "
-        "neighbours are similar, gives the chance of each cell to be significant. If noise hides "
-        "single counts, sums of neighbouring counts are used, too (only with Haar). The likeliest "
-        "cells are reported, but fewer than expected if too few of these cells would be correct. "
-        "Doubtful cells that would join two large clusters are left out. No cluster is reported if "
-        "the releases are exact enough to show a structure, but do not show a structure. Other "
-        "wavelets than Haar need the counts of cells; then, on thin or sparse data, PrivTHR can "
-        "find more of the true cells."
-    ),
-    paper="no paper",
-    algorithm="our own method",
-    origin="ours",
-    variants=(
-        Variant(
-            name="sound",
-            private=True,
-            reason=(
-                "One record changes one count B by 1. (1) Gradual release: rough counts are random "
-                "functions of finer counts, without reading B again, so counts up to a share a of "
-                "the budget cost a*epsilon together. The share, and the limit below which a count "
-                "is low, follow from earlier releases. (2) The remaining budget is used in "
-                "parallel: counts that are not low get finer, up to epsilon in total; for low "
-                "counts only the number of zeros is released, which one record changes by at most "
-                "1. A record in a low count costs a*epsilon + (1 - a)*epsilon, and any other "
-                "record costs epsilon. If neighbours differ by m records, in any counts, all noise "
-                "is m times as large, so each of the m records costs epsilon/m. Everything else is "
-                "computed from these releases and public parameters, under a declared domain."
-            ),
-        ),
-    ),
-    splits="Two-stage splits ε by itself",
-    parameters=takes("twostage", "epsilon"),
-)
+CARD = card_of(__file__, takes("twostage", "epsilon"))
 
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:

@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-from dpviz.family.card import NOT_PRIVATE, Card, Variant
+from dpviz.family.card import NOT_PRIVATE, card_of
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.methods.printed import READINGS
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster
 
-CARD = Card(
-    name="wavecluster",
-    family="wavecluster",
-    title="WaveCluster (true)",
-    estimator="WaveCluster",
-    summary=(
-        "Counts the records on a grid, takes the average subband of a wavelet transform, and keeps "
-        "the cells above a density threshold. Connected groups of these cells are clusters. Finds "
-        "clusters of any shape."
-    ),
-    paper="Sheikholeslami, Chatterjee, Zhang 1998; as in Chen, Yu, Chirkova 2015",
-    algorithm="section 3.2",
-    origin="000",
-    variants=(
-        Variant(name="sound", private=False, reason=NOT_PRIVATE),
-        Variant(name="published", private=False, reason=NOT_PRIVATE),
-    ),
-    parameters=takes("wavecluster"),
-    deviations=READINGS,
-)
+CARD = card_of(__file__, takes("wavecluster"), NOT_PRIVATE=NOT_PRIVATE)
 
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
