@@ -37,7 +37,7 @@ setup(
         "dpviz.data": ["natural_earth/*.parquet"],
         "dpviz.docs": ["*.css", "*.j2", "*.js", "*.toml", "pages/*", "methods/*.md"],
         "dpviz.experiments": ["*.json", "*.toml"],
-        "dpviz.kmeans.methods": ["*.toml"],
+        "dpviz.kmeans": ["*.toml", "methods/*.toml"],
         "dpviz.teaching.game": ["*.toml"],
         "dpviz.teaching.lessons": ["*.toml"],
         "dpviz.papers": ["*.json", "*.toml"],
@@ -45,6 +45,6 @@ setup(
         "dpviz.release": ["*.json", "*.j2"],
         "dpviz.sample_data": ["*.csv", "*.json", "*.md", "*.parquet"],
         "dpviz.ui": ["frontend/*"],
-        "dpviz.wavecluster.methods": ["*.toml"],
+        "dpviz.wavecluster": ["*.toml", "methods/*.toml"],
     },
 )

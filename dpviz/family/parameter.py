@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from dpviz.base.errors import InputError, shown
@@ -101,6 +103,23 @@ class Parameter:
         elif self.kind == "number":
             value = self.format % value if self.format else readable(value, 4)
         return f"{self.sign} {value}".strip()
+
+
+def parameters_of(file: str, **more: Mapping[str, Any]) -> tuple[Parameter, ...]:
+    """Parameters in the TOML file beside a module, with fields that need code, such as options.
+
+    ``{options}`` in a usage is the list of the options.
+    """
+    found = []
+    text = Path(file).with_suffix(".toml").read_text(encoding="utf-8")
+    for name, fields in tomllib.loads(text).items():
+        fields |= more.get(name, {})
+        fields["usage"] = fields["usage"].replace("{options}", ", ".join(fields.get("options", ())))
+        given: dict[str, Any] = {
+            key: tuple(one) if isinstance(one, list) else one for key, one in fields.items()
+        }
+        found.append(Parameter(name=name, **given))
+    return tuple(found)
 
 
 def check_option(name: str, value: object, options: Iterable[str]) -> None:

@@ -7,7 +7,15 @@ from typing import Any, Literal, get_args
 
 from dpviz.base.errors import InputError, check_number, shown
 from dpviz.family.card import VariantName, check_variant
-from dpviz.family.parameter import CHOOSE, EPSILON, GIVEN, Choose, Parameter, check_option
+from dpviz.family.parameter import (
+    CHOOSE,
+    EPSILON,
+    GIVEN,
+    Choose,
+    Parameter,
+    check_option,
+    parameters_of,
+)
 from dpviz.kmeans.grid import CELLS, Cells
 from dpviz.kmeans.schedule import SCHEDULES, Schedule
 from dpviz.kmeans.space import GEOMETRIES, Geometry
@@ -66,123 +74,13 @@ SOUND: dict[str, dict[str, Any]] = {
 PARAMETERS = (
     # This is a whole number, so that JSON contains 10 and not 10.0.
     replace(EPSILON, high=10),
-    Parameter(
-        name="clusters",
-        label="Clusters K",
-        sign="K",
-        help="Number of centres. The fewer records a cluster has, the farther noise moves it.",
-        kind="whole",
-        default=8,
-        low=1,
-        high=100,
-        log=True,
-        ends=("fewer", "more"),
-        link="k",
-        column="n_clusters",
-        python="n_clusters",
-        metavar="K",
-        usage="number of clusters (default: 8, or as many as the sample has)",
-        report="number of clusters",
-        meaning="Number of centres.",
-        searched=(2, 3, 5, 8, 12, 20, 30),
-    ),
-    Parameter(
-        name="iterations",
-        label="Iterations T",
-        sign="T",
-        help=(
-            "Data passes (of PrivGene: generations). Passes share the budget, so with more passes "
-            "each pass has more noise."
-        ),
-        kind="whole",
-        default=5,
-        low=1,
-        high=20,
-        ends=("less noise each", "more steps"),
-        link="t",
-        metavar="T",
-        usage="data passes (privgene: generations)",
-        report="iterations",
-        meaning="How many times the centres were moved (PrivGene: generations).",
-        searched=(1, 2, 3, 4, 5, 7, 10),
-    ),
-    Parameter(
-        name="start",
-        label="Start",
-        help=(
-            "Where the centres start. Sphere packing and random use no data. The other starts use "
-            "the data. In the published variant such a start leaks data; in the sound variant such "
-            "starts read a noisy grid or are noisy means (partition)."
-        ),
-        kind="choice",
-        options=STARTS,
-        words={"random": "random places", "records": "random records"},
-        metavar="S",
-        usage=", ".join(STARTS),
-        report="where the centres started",
-        meaning="Where the centres started.",
-    ),
-    Parameter(
-        name="schedule",
-        label="Schedule",
-        help="How ε is split over the iterations: equal parts, or always half of the remaining ε.",
-        kind="choice",
-        options=SCHEDULES,
-        metavar="C",
-        usage=", ".join(SCHEDULES),
-        report="how ε was split over the iterations",
-        meaning="How epsilon was split over the iterations.",
-    ),
-    Parameter(
-        name="geometry",
-        label="Geometry",
-        help=(
-            "Shape that contains the scaled records: the box [-1, 1]^d or the cube [0, 1]^d "
-            "(sensitivity d + 1), or the unit L1 ball (sensitivity 2), into which records outside "
-            "are projected."
-        ),
-        kind="choice",
-        options=GEOMETRIES,
-        words={"l1": "L1 ball"},
-        metavar="G",
-        usage=", ".join(GEOMETRIES),
-        report="shape that the records were scaled into",
-        meaning="Shape that the records were scaled into.",
-        titled="no",
-    ),
-    Parameter(
-        name="temperature",
-        label="Temperature",
-        help=(
-            "How sharply the chain follows the likelihood: without ε, as the paper prints it, or "
-            "with ε, as the paper defines it."
-        ),
-        kind="choice",
-        options=TEMPERATURES,
-        metavar="TEMP",
-        usage=f"of mcmc: {', '.join(TEMPERATURES)}",
-        report="temperature of the Markov chain",
-        meaning="How sharply the Markov chain follows the likelihood.",
-        titled="no",
-    ),
-    Parameter(
-        name="cells",
-        label="Cells",
-        help=(
-            "Rule for the number of cells of the grid: each cell has enough records compared with "
-            "the noise (Su et al.), or a bound on the error is least (refined)."
-        ),
-        kind="choice",
-        options=CELLS,
-        words={"su": "Su et al."},
-        metavar="CELLS",
-        usage=f"rule for the cells of eugkm: {', '.join(CELLS)}",
-        report="rule for the number of cells",
-        meaning=(
-            "Rule for the number of cells of the grid. su: a fixed number of records per cell. "
-            "refined: least bound on the error."
-        ),
-        titled="no",
+    *parameters_of(
+        __file__,
+        start={"options": STARTS},
+        schedule={"options": SCHEDULES},
+        geometry={"options": GEOMETRIES},
+        temperature={"options": TEMPERATURES},
+        cells={"options": CELLS},
     ),
     replace(
         CHOOSE,
