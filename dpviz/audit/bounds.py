@@ -31,12 +31,11 @@ SIGNS = tuple(_COMPARE)
 CONFIDENCE = 0.99
 _ERROR = (1 - CONFIDENCE) / 2
 
-#: Decimals of a score. More decimals would show NumPy's grid of floats, which an exact mechanism
-#: does not have.
+#: Decimals of a score; more would show NumPy's grid of floats, which no exact mechanism has.
 DECIMALS = 6
 
-#: Among thousands of rare events, the best event is often best by chance. So the choice compares
-#: bounds whose error is smaller by this factor; these bounds prefer more frequent events.
+#: The best of thousands of rare events is often best by chance, so the choice compares bounds whose
+#: error is smaller by this factor, which prefer more frequent events.
 CAUTION = 10
 
 #: Minimum number of runs on each data set; with fewer runs, even the best bound is small.
@@ -136,8 +135,8 @@ def _best_event(column: int, without: Floats, joined: Floats, error: float) -> t
     values, place = np.unique(np.concatenate([without, joined]), return_inverse=True)
     few, many = (_counts(part, len(values)) for part in (place[:n], place[n:]))
     low, high = _log_shares(n, error)
-    # If two bounds are equal, prefer the event that is more frequent with the person, because it is
-    # easier to explain.
+    # Of equal bounds, prefer the event that is more frequent with the person: it is easy to
+    # explain.
     gains = np.stack([low[many] - high[few], low[few] - high[many]])
     direction, sign, value = np.unravel_index(int(np.argmax(gains)), gains.shape)
     event = Event(

@@ -49,8 +49,7 @@ def _record_in(cell: tuple[int, ...], before: ArrayLike, claim: float = 1.0) -> 
     return _grids(before, after)
 
 
-#: Number of blocks of two cells. With this number and a budget of 1, Two-stage has low counts for
-#: neighbours that differ by one record, and for neighbours that differ by two records.
+#: Number of blocks of two cells, with which Two-stage has low counts at a budget of 1.
 BLOCKS_APART = 64
 
 #: The only record is in one cell, which gets a second record.
@@ -74,13 +73,11 @@ eleventh_in_cell = partial(_record_in, (0, 0), [[10, 0], [0, 0]])
 #: The first of two adjacent cells of ten records gets an eleventh record.
 eleventh_on_line = partial(_record_in, (0,), [10, 0])
 
-#: An empty block beside a block of ten records gets its first record, so one more coefficient is
-#: positive.
+#: An empty block beside a block of ten records gets its first record: one more is positive.
 second_block = partial(_record_in, (0, 2), [[10, 0, 0, 0], [0] * 4])
 
 #: An empty block beside blocks of six and forty records gets its first record. With p = 1/2, the
-#: threshold's rank increases from 1 to 2. Then the scores decrease between the two large
-#: coefficients, where nearly all candidates are, and increase between the two small coefficients.
+#: threshold's rank increases from 1 to 2, so the scores decrease where nearly all candidates are.
 third_block = partial(_record_in, (0, 4), [[6, 0, 40, 0, 0, 0], [0] * 6])
 
 #: One of four blocks has ten records; one of the three empty blocks gets its first record.
@@ -187,15 +184,13 @@ first_record_in_many_columns = partial(_record_at, [1.0] * 40, np.empty((0, 40))
 #: Ten records at one end of a line, then an eleventh record at the same position.
 eleventh_record = partial(_record_at, [1.0], np.ones((10, 1)))
 
-#: Two records, then three. GUPT makes one block if there are two records, and two blocks if there
-#: are three records.
+#: Two records, of which GUPT makes one block; then three records, of which it makes two blocks.
 number_of_blocks = partial(_record_at, [0.25], np.full((2, 1), 0.25))
 
 #: Step with the random choices that :data:`opposite_end` needs: the candidates of PrivGene.
 BRED = "breeding"
 
-#: A hundred records at one end of a line, then one more at the other end. The best pair of centres
-#: for the hundred records may be far from the other end.
+#: A hundred records at one end of a line, then one at the other end, maybe far from both centres.
 opposite_end = partial(_record_at, [1.0], np.zeros((100, 1)))
 
 
@@ -210,8 +205,7 @@ def far_record(claim: float, *, declared: bool = True) -> RecordPair:
 #: Step with the random choices that :func:`lonely_record` needs: the random initial centres.
 PUBLIC = "places"
 
-#: Number of clusters in :func:`lonely_record`, and contour coefficient of all clusters except the
-#: last.
+#: For :func:`lonely_record`: number of clusters, and contour coefficient of all but the last.
 LONELY_CLUSTERS, LONELY_CONTOUR = 15, 0.02
 
 
@@ -282,8 +276,7 @@ def number_of_generations(claim: float) -> RecordPair:
     return one, two
 
 
-#: Number of records of :func:`swapped_centers`. Even with noise, this number nearly always gives
-#: :data:`SWAP_BLOCKS` blocks.
+#: For :func:`swapped_centers`: number of records, and of blocks that it nearly always gives.
 SWAP_SIZE, SWAP_BLOCKS = 4_930, 30
 
 #: Step with the random choices that :func:`swapped_centers` needs: the block of each record.

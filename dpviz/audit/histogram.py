@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: If there are at most this many different values, each value gets a bin. Otherwise the values
-#: share this number of bins of equal width.
+#: At most this many different values get a bin each; more values share bins of equal width.
 MOST_VALUES = 40
 
-#: Share of the values at each end that may be outside the bins of equal width. The first and the
-#: last bin also count these values.
+#: Share of the values at each end that may be outside the bins and count in the first or last.
 _TAIL = 0.002
 
 

@@ -191,8 +191,8 @@ class ScenarioRuns:
             replay = Replay(recorder.answers, *known)
             return log_likelihood(partial(self.run, data, self.config), replay)
 
-        # If the other data set can't give these answers, the ratio is infinite. The run's own data
-        # set can always give these answers.
+        # The ratio is infinite if the other data set can't give these answers; the run's own set
+        # can.
         other = on(self.pair[1 - side])
         loss = np.inf if other == -np.inf else on(self.pair[side]) - other
         return float(loss if side else -loss)

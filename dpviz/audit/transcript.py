@@ -52,8 +52,7 @@ class _Built(Accountant):
         built = 1 / np.cumsum(
             [one / self._bug.of(step) for one, (step, _) in zip(added, levels, strict=True)]
         )
-        # Below this scale whole numbers get no noise, but the variance must not be 0, because
-        # methods divide by it.
+        # Below this scale whole numbers get no noise, but methods divide by the variance.
         found: list[float] = np.maximum(built, _NO_NOISE).tolist()
         return found
 

@@ -34,9 +34,8 @@ def ended_by(error: BaseException) -> int:
         hush()  # the reader of the output has closed the stream
     elif isinstance(error, KeyboardInterrupt):
         say(f"dpviz: interrupted{f': {error}' if str(error) else ''}.")
-        # An interrupt inside code from a string (dataclasses execute such code) sets a mark: then
-        # Python ends with the signal even if the interrupt was handled. Executing another string
-        # removes the mark.
+        # An interrupt inside code from a string (as in dataclasses) sets a mark, so that Python
+        # ends with the signal even if it was handled. Executing another string removes the mark.
         exec("")
     elif isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         say("dpviz: there is not enough memory: take fewer records, cells, clusters or draws.")

@@ -11,8 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-#: Characters that LaTeX reads as commands or prints as other characters. The commands for braces
-#: contain only complete pairs of braces, because BibTeX counts braces.
+#: Characters that LaTeX does not print as such; BibTeX needs complete pairs of braces.
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\textbraceleft{}",

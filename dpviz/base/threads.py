@@ -52,8 +52,7 @@ def in_threads(work: Callable[[P], T], parts: Sequence[P]) -> list[T]:
             check()
         return work(part)
 
-    # Only few parts are queued at a time. So a small pass of another session need not wait for the
-    # end of a long pass, which has hundreds of parts.
+    # Few parts are queued at a time, so that a small pass of another session need not wait long.
     waiting, results = deque[Future[T]](), []
     for part in parts:
         if len(waiting) == 2 * processors():

@@ -61,8 +61,7 @@ class Store:
             # The path is absolute, because some builds of SQLite read "file:..." as a URI.
             with closing(sqlite3.connect(journal.absolute(), timeout=0.5)) as connection:
                 store = cls(out, connection)
-                # A power failure must not undo a finished part; a sync takes little time compared
-                # with a part.
+                # A power failure must not undo a finished part; a sync takes little time.
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("BEGIN EXCLUSIVE")
                 # Set this after BEGIN; otherwise sweeps that start together might all be refused.
@@ -71,8 +70,7 @@ class Store:
                 begun = application or store._number("PRAGMA schema_version")
                 if begun and application != APPLICATION:
                     raise _foreign(journal)
-                # Always write the ID, because this write fails if the file was removed before the
-                # lock.
+                # Always write the ID: this write fails if the file was removed before the lock.
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"CREATE TABLE IF NOT EXISTS finished {_COLUMNS} WITHOUT ROWID")
                 connection.commit()
@@ -148,8 +146,7 @@ class Store:
                 if self.out.suffix == ".parquet":
                     table = pd.read_parquet(file)
                 else:
-                    # Read numbers as text, because Python's parser returns exactly the number that
-                    # was written.
+                    # Read numbers as text: Python's parser returns exactly what was written.
                     table = pd.read_csv(file, dtype=str, keep_default_na=False).replace("", "nan")
             missing = [name for name in KEYS if name not in table.columns]
             if missing:

@@ -23,8 +23,7 @@ _READ: dict[str, tuple[_Reason, ...]] = read_table_file(
     Path(__file__).with_suffix(".toml"), Mapping[str, tuple[_Reason, ...]]
 )
 
-#: Sentences that say why the default method of a family loses cells. The keys are (family, set), or
-#: (family, kind of set) if the reason is the same for all sets of the kind.
+#: Reasons why the default method of a family loses cells, by (family, set or kind of set).
 REASONS = {
     (family, name): one.why
     for family, reasons in _READ.items()

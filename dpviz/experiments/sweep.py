@@ -43,8 +43,8 @@ from dpviz.grid.domain import Domain, Outside, grid_shape
 from dpviz.metrics.bands import band
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 
-#: Part of the hash of a row. Change it when the same settings give other results than in an earlier
-#: version of the program; then a sweep never mixes results of both versions.
+#: Part of the hash of a row. Change it when equal settings give other results than before, so that
+#: a sweep never mixes results of two versions.
 FORMAT = 3
 
 #: Largest number of rows; a plan with more rows is probably a mistake.

@@ -32,8 +32,7 @@ from dpviz.privacy.noise_source import SeededNoise
 DomainLike = str | Domain | list[tuple[float, float]] | tuple[tuple[float, float], ...]
 
 
-# The dataclass generates the explicit constructor from which scikit-learn reads the parameters. The
-# comparison and the repr come from scikit-learn.
+# The dataclass makes the constructor that scikit-learn reads; comparison and repr are its own.
 @dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(ClusterMixin, BaseEstimator):
     """A method as a scikit-learn estimator; families and methods add parameters."""

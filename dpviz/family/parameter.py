@@ -137,9 +137,9 @@ Choose = Literal["given", "private"]
 GIVEN: Choose = "given"
 PRIVATE: Choose = "private"
 
-#: Whether a method chooses parameters itself, from noisy numbers. The ledger counts the budget of
-#: this choice. The ledger can't count the information that users get if they choose after seeing
-#: true results. A family that has this parameter names the chosen parameters in its label and help.
+#: Whether a method chooses parameters itself, from noisy numbers, whose budget is on the ledger.
+#: What users learn from true results before they choose is not. A family names the parameters in
+#: its label and help.
 CHOOSE = Parameter(
     name="choose",
     label="Choose",

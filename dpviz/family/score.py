@@ -95,8 +95,8 @@ def _toward(best: str, better: Better, **more: Any) -> Callable[..., Score]:
     return score
 
 
-#: Make a score from name, title, function and target. The three kinds are: distance from the true
-#: result; error divided by the error of the true result; similarity with the true result.
+#: Make a score from name, title, function and target: distance from the true result; error divided
+#: by the error of the true result; similarity with the true result.
 lower_is_better = _toward("0 is equal", "<=")
 ratio_to_true = _toward("1 is equal", "<=", log=True)
 higher_is_better = _toward("1 is equal", ">=")
@@ -148,8 +148,7 @@ INFORMATION: dict[str, Any] = {
     "source": "adjusted mutual information, Vinh, Epps, Bailey 2010",
 }
 
-#: Scores of every family that compare clusters with known classes. The ``Evaluation`` of a draw has
-#: ``class_table``: the number of records for each class and private cluster.
+#: Scores against known classes, from the ``class_table`` of an ``Evaluation``: records per pair.
 CLASS_SCORES = (
     table_likeness(
         "class_f",

@@ -13,8 +13,7 @@ from dpviz.base.compiled import compiled
 #: Number of points in a block. With smaller blocks, the overhead is a third of the time.
 BLOCK = 4096
 
-#: After :func:`between` failed for a block, this many blocks use :func:`locate` directly, because
-#: :func:`between` is likely to fail for them, too.
+#: After :func:`between` failed, this many blocks use :func:`locate`, since it may fail again.
 ALIKE = 3
 
 

@@ -24,8 +24,7 @@ DELTA = 0.001
 #: Largest number of log likelihood values that a chain returns.
 TRACE = 300
 
-#: Log likelihoods that differ by less than this are treated as equal. Otherwise rounding errors
-#: would choose between equally good data sets.
+#: Log likelihoods that differ by less are equal: rounding errors must not choose.
 ROUNDING = 1e-9
 
 
@@ -97,8 +96,8 @@ def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
 
 def _project(counts: Floats, total: float) -> Floats:
     largest = -np.sort(-counts, axis=1)
-    # Subtract the same amount from every count, but not below zero. Compute the amount for each
-    # possible number of counts above zero; the largest amount is correct.
+    # Subtract one amount from every count, but not below zero: the largest of the amounts for each
+    # possible number of counts above zero.
     levels = (np.cumsum(largest, axis=1) - total) / np.arange(1, counts.shape[1] + 1)
     return np.asarray(np.maximum(counts - levels.max(axis=1, keepdims=True), 0.0))
 
@@ -177,8 +176,7 @@ def _proposals(statistics: Statistics, draws: Draws, delta: float) -> tuple[Floa
     weights = _weights(statistics.counts)
     t = (draws.iteration * len(weights)).astype(np.intp)
     upto = np.cumsum(weights, axis=1)[t]
-    # The comparison is strict, so a component of weight zero, which has no logarithm, is never
-    # chosen.
+    # The comparison is strict: a component of weight zero, without logarithm, is never chosen.
     k = (upto > (draws.component * upto[:, -1])[:, None]).argmax(axis=1)
     points = statistics.updated[t, k] + math.sqrt(delta) * draws.normals
     return points, np.log(weights[t, k]) - (draws.normals**2).sum(axis=1) / 2

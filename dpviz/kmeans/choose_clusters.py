@@ -20,13 +20,11 @@ USUAL = 8
 #: Number of groups of points, per cluster of the largest K tried; groups are joined into clusters.
 _GROUPS = 3
 
-#: Largest number of points; more points are first merged in the cells of a coarse grid, because
-#: the choice must be fast enough for a moving slider.
+#: Largest number of points; more are first merged in cells, since a moving slider needs speed.
 _POINTS = 2**13
 
-#: The noisy count of a group must exceed 0 by SOME standard deviations of its noise, or the group
-#: is ignored. The noisy count of each cluster must exceed 0 by SURE standard deviations, or this K
-#: is not chosen. Without these limits noise would make small clusters far from all others.
+#: A group is ignored if its noisy count does not exceed 0 by SOME standard deviations of its noise,
+#: and a K if a cluster's does not by SURE: noise would make small clusters far from all others.
 SOME, SURE = 1.0, 3.0
 
 #: Number of Lloyd iterations after each join.

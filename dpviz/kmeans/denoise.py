@@ -18,12 +18,10 @@ from dpviz.kmeans.passes import loops
 #: Number of possible shares of a half, between 0 and 1.
 LEVELS = 48
 
-#: Prior probabilities of four distributions of the share: 0 or 1, uniform, Beta(4, 4), and
-#: Beta(1/2, 1/2).
+#: Prior probabilities of a share: 0 or 1, uniform, Beta(4, 4), and Beta(1/2, 1/2).
 ENDS, UNIFORM, EVEN, UNEVEN = 0.25, 0.35, 0.2, 0.2
 
-#: Number of random ways to halve the grid. With more than MOST_CELLS cells the number is smaller,
-#: but at least two.
+#: Number of random ways to halve the grid; fewer, but at least two, with more than MOST_CELLS.
 PASSES, MOST_CELLS = 8, 2**15
 
 #: Blocks with fewer estimated records than this are treated as empty: they contain only noise.

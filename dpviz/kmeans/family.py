@@ -34,9 +34,8 @@ from dpviz.kmeans.trial import KMeansTrial
 from dpviz.metrics.centers import match
 from dpviz.privacy.secure import LATTICE, WIDEST
 
-#: Smallest share of an iteration's budget that a cluster can get. A start and a grid may use their
-#: shares first, and simplified silhouettes at most halve the remaining budget. (Published contours
-#: may leave a third of this share, but this variant is never released.)
+#: Smallest share of an iteration's budget that a cluster can get, after a start and a grid;
+#: simplified silhouettes at most halve it. (Published contours are never released.)
 _LEAST_SHARE = (1 - START_SHARE) ** 2 / 2
 
 

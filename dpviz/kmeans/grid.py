@@ -22,19 +22,16 @@ Cells = Literal["su", "refined"]
 #: Rules for the number of cells: enough records per cell (Su et al. 2016), or least error bound.
 CELLS: tuple[Cells, ...] = get_args(Cells)
 
-#: Records per cell and per unit of 1/epsilon: the value of the paper (Su et al. 2016), and our
-#: value. With few records, 10 makes a grid that is too coarse to separate clusters: on S1, with K
-#: 15, epsilon 0.1 and the same search, NICV is 2.2 times the true NICV (1.1 times with 3). With
-#: many records the two values differ little. If some clusters are much smaller than others, 3 is
-#: worse than 10: on Unbalance, in the range of its data, with epsilon 1, NICV is 1.7 times the true
-#: NICV (1.1 times with 10).
+#: Records per cell and per unit of 1/epsilon: of the paper (Su et al. 2016), and ours. With few
+#: records, 10 is too coarse: on S1 (K 15, epsilon 0.1) NICV is 2.2 times the true NICV (1.1 with
+#: 3). If some clusters are much smaller than others, 3 is worse: on Unbalance (epsilon 1) NICV is
+#: 1.7 times the true NICV (1.1 with 10).
 PER_CELL = {"published": 10.0, "sound": 3.0}
 
 #: Share of a grid's budget for the noisy number of records, which determines the grid's size.
 SIZE_SHARE = 0.02
 
-#: Number of rounds that remove values before a projection; tolerance for rounding errors in these
-#: rounds.
+#: Rounds that remove values before a projection; tolerance for rounding errors in them.
 _CUTS, _ROUNDING = 4, 1e-9
 
 #: Largest number of cells; a finer grid would take too long.
@@ -167,8 +164,7 @@ def noisy_grid(
     if variant == "published":
         weights = np.maximum(noisy_counts, 0)
     else:
-        # Each weight is the variance of the other total; m cells have m times the variance of one
-        # cell.
+        # Each weight is the variance of the other total: m cells, or the number of records.
         in_cells, of_size = len(counts) * scale**2, size.scale**2
         seen = size.value * in_cells + float(noisy_counts.sum()) * of_size
         weights = onto_simplex(noisy_counts, max(seen / (in_cells + of_size), 0.0))
@@ -247,8 +243,7 @@ def onto_simplex(values: Floats, total: float) -> Floats:
     """
     left = values
     for _ in range(_CUTS):
-        # This would be the amount if negative results were allowed; it is a lower bound of the
-        # amount.
+        # The amount if negative results were allowed: a lower bound of the amount.
         least = (float(left.sum()) - total) / len(left)
         left = left[left >= least - _ROUNDING * abs(least)]
     descending = np.sort(left)[::-1]

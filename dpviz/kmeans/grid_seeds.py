@@ -28,12 +28,10 @@ from dpviz.kmeans.residual_tree import (
 )
 from dpviz.kmeans.weighted import k_means
 
-#: With up to WHOLE_BOX columns, the grid covers the whole box; with more, it covers a projection to
-#: DIMENSIONS columns.
+#: Up to WHOLE_BOX columns the grid covers the box, else a projection to DIMENSIONS columns.
 WHOLE_BOX, DIMENSIONS = 7, 8
 
-#: With few records, this limit replaces WHOLE_BOX, because the noise of a residual step would hide
-#: a group's mean.
+#: Replaces WHOLE_BOX for few records, since a residual step's noise would hide a group's mean.
 SPARSE_BOX = 12
 
 #: Shares of the budget for the root, for the grid of a projection, and for the groups' means.

@@ -6,8 +6,8 @@ import numpy as np
 
 from dpviz.base.compiled import compiled
 
-#: Random halving of a block (:func:`halve`): the random factor of an axis length is at most
-#: 1 + LONGEST; a cut leaves at least the share LEAST_CUT of the axis on either side.
+#: Random halving of a block: an axis length gets a random factor of at most 1 + LONGEST, and a cut
+#: leaves at least the share LEAST_CUT on either side.
 LONGEST, LEAST_CUT = 0.9, 0.3
 
 #: Safety factor for comparisons of distances with bounds, which have rounding errors.
@@ -56,8 +56,7 @@ def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
     second[:] = np.inf
     own[:] = 0
     for k in range(centers.shape[0]):
-        # The first column starts the sums, and the last column is compared directly, so two columns
-        # need only two passes.
+        # The first column starts the sums, and the last is compared directly.
         for j in range(last):
             column, place = columns[j], centers[k, j]
             if j == 0:
@@ -272,8 +271,7 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
             distance = square(points, i, centers, first)
             best, own = distance, first
             for place in range(many[first]):
-                # A centre cannot be nearer if it is twice as far from centre ``first`` as the point
-                # is.
+                # A centre twice as far from centre ``first`` as the point is can't be nearer.
                 if squares[first, place] >= 4 * distance:
                     break
                 k = numbers[first, place]

@@ -27,20 +27,17 @@ from dpviz.privacy.mechanisms import Accountant, Level
 #: Share of the budget for the rough counts.
 ROUGH = 0.3
 
-#: Records per subcell, per unit of 1/epsilon of the subcells' budget; value added before rounding
-#: down.
+#: Records per subcell, per unit of 1/epsilon of their budget; added before rounding down.
 PER_SUBCELL, ROUNDED = 2.0, 0.3
 
-#: Largest number of subcells per axis. With WHOLE or more columns no cell is split, because the
-#: noise of so many subcells would hide their records.
+#: Largest number of subcells per axis; with WHOLE or more columns noise would hide their records.
 MOST_PARTS, WHOLE = 16, 5
 
-#: Cells per cluster: CELLS * x^(3d / (2d + 4)) with x = records per cluster * epsilon; at least
-#: the smaller of FEWEST and x. With three or more columns, MORE_CELLS replaces CELLS.
+#: Cells per cluster: CELLS (MORE_CELLS from three columns) * x^(3d / (2d + 4)) with x = records per
+#: cluster * epsilon; at least the smaller of FEWEST and x.
 CELLS, MORE_CELLS, FEWEST = 0.5, 0.75, 8.0
 
-#: Largest number of cells, of all subcells, and of cells without subcells; larger grids are too
-#: slow.
+#: Largest number of cells, of all subcells, and of cells without subcells, for speed.
 MOST_CELLS, MOST_SUBCELLS, MOST_WHOLE = 2**18, 2**19, 2**13
 
 #: A noisy number of records is raised to at least this number, or this number times 1/epsilon.
@@ -126,8 +123,7 @@ def nested_grid(
     total = size.pooled(float(counts.sum()), float(variances.sum()))
     estimates = denoised(counts, variances, d, total, halves)
     if sparse:
-        # Halving blurs clusters that are as small as a cell, and a projection keeps noise, so use
-        # the average of both.
+        # Halving blurs clusters as small as a cell, and a projection keeps noise: average both.
         estimates = (estimates + onto_simplex(counts, total)) / 2
     grid = NoisyGrid(shape=(side,) * d, weights=estimates, scale=times / epsilon)
     sub_weights = denoised_parts(sub_counts, sub_variance, parts, firsts, d, estimates, halves)

@@ -20,12 +20,10 @@ from dpviz.kmeans.start import plus_plus
 #: Largest number of records that the search uses; with more records it uses samples.
 SAMPLE = 2**15
 
-#: For each level: size of each chain's own sample; number of chains; number of random moves in each
-#: chain. Each chain continues from good centres of the level before.
+#: For each level, which continues from the one before: sample, number and moves of its chains.
 _LEVELS = ((2**12, 6, 25), (SAMPLE, 2, 8))
 
-#: Largest product of the numbers of chains and clusters, and of random moves and clusters, because
-#: with very many clusters each chain or move takes seconds.
+#: Largest product of chains, or of random moves, and clusters, since each may take seconds.
 _MOST = 2_500
 
 #: Minimum number of records per cluster in a chain.
@@ -34,8 +32,7 @@ _PER_CLUSTER = 64
 #: Number of moves of a centre that may fail in a row: in the search, and after a random move.
 _TRIES, _FEW = 10, 3
 
-#: Lloyd's iteration ends at a gain below this share of the error, or after this number of
-#: iterations: in a search, in a comparison, and at the end.
+#: Gain, as a share of the error, and iterations at which Lloyd's iteration ends.
 _ROUGH, _FINE, _EXACT = (1e-4, 20), (1e-6, 200), (0.0, 10_000)
 
 #: A relative gain below this limit is a rounding error.
@@ -62,8 +59,7 @@ def optimum(points: Floats, clusters: int) -> Floats:
     begun: list[Floats | None] = [None] * _LEVELS[0][1]
     for level, (size, chains, kicks) in enumerate(_LEVELS, start=1):
         size = max(size, _PER_CLUSTER * clusters)
-        # Compare the chains on a larger sample, because the best chain on its own sample is not
-        # always the best on all records.
+        # The best chain on its own sample is not always the best on all records: compare on more.
         judge = points if level == len(_LEVELS) else _sample(points, _LEVELS[level][0], generator)
         kicks = min(kicks, _MOST // clusters) if clusters > 1 else 0
         chains = max(min(chains, _MOST // clusters), 1)

@@ -62,9 +62,8 @@ PRINTED: dict[str, dict[str, Any]] = {
     "privgene": {"iterations": 20},
 }
 
-#: Defaults of the sound variant that differ from DEFAULTS. The noisy grid of a start leaves less
-#: budget to iterate: one step is best on S1 and Unbalance; two or three steps are best with many
-#: records (DS1-3).
+#: Defaults of the sound variant that differ from DEFAULTS: the noisy grid of a start leaves less
+#: budget. One step is best on S1 and Unbalance, two or three with many records (DS1-3).
 SOUND: dict[str, dict[str, Any]] = {
     "dpkmeanspp": {"iterations": 1},
     "dpkmeansup": {"iterations": 1},

@@ -34,8 +34,7 @@ from dpviz.privacy.secure import LATTICE, on_lattice
 
 T = TypeVar("T")
 
-#: 64-bit sums of squared distances are exact up to this number of records divided by the number of
-#: columns. Each cell may have an equal share of these records.
+#: 64-bit sums of squared distances are exact up to this number of records by that of columns.
 MOST_WEIGHED = 2**40
 
 #: This limit is so large that it has no effect.
@@ -43,8 +42,8 @@ UNLIMITED = 2**62
 
 Weights = NDArray[np.int64] | None
 
-#: Function from data of some records, one array per column, to their tables, which are additive. It
-#: is a module's function or a partial, because for stored records it runs in other processes.
+#: Function from columns of some records to their additive tables: of a module or a partial, because
+#: for stored records it runs in other processes.
 RowWork = Callable[..., Tables]
 
 #: Function that maps each record's columns to other columns; a module's function or a partial.

@@ -38,8 +38,7 @@ NARROWEST, WIDEST = 0.25, 2.5
 #: Least scale of a cluster; the box has sides of length 2.
 LEAST_SCALE = 1e-4
 
-#: Least mean square of residuals, in clip radii; largest share of this mean square that a move can
-#: explain.
+#: Least mean square of residuals, in clip radii; its largest share that a move can explain.
 LEAST_SQUARE, MOVED = 0.02, 0.9
 
 
@@ -97,8 +96,7 @@ def residual_step(
     share = min(max(DISTANCES * times / (size * epsilon), LEAST_SHARE), MOST_SHARE)
     if rows is None:
         rows = records.rows(space).then(partial(_nearest, centers))
-    # All clusters have the same clip radius, because a radius per cluster would need the scale of
-    # the cluster, which has more noise.
+    # All clusters have one clip radius: a radius per cluster needs its scale, which has more noise.
     scale = max(float(np.median(prototypes.scales)), LEAST_SCALE)
     (found,) = rows.total(partial(_distances, scale))
     noisy = accountant.laplace(f"distances {number}", found, sensitivity=1, epsilon=share * epsilon)
@@ -155,8 +153,7 @@ def _moved(
     if least is not None:
         signal = max(float(np.average(moved - variances, weights=1 / variances**2)), least)
         step *= (signal / (signal + variances))[:, None]
-    # Shrink the mean square of a cluster towards the mean square of all clusters, which has the
-    # weight of two noisy records.
+    # Shrink a cluster's mean square towards that of all, with the weight of two noisy records.
     mean = max(float(totals.sum()), 0.0) / max(float(counts.sum()), 1.0)
     square = (np.maximum(totals, 0) + 2 * deviation * mean) / (known + 2 * deviation)
     square = np.clip(square, LEAST_SQUARE, 1) * radius**2

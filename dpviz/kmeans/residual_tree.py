@@ -34,8 +34,7 @@ from dpviz.privacy.secure import LATTICE, on_lattice
 #: Limits of the number of prototypes: per cluster, per ``room``; budget share of the last level.
 PER_CLUSTER, ROOM, TREE_NOISE = 4.0, 0.75, 0.55
 
-#: If the limit is above this share of the number of clusters, it is replaced by the number of
-#: clusters.
+#: A limit above this share of the number of clusters is replaced by the number of clusters.
 NEARLY = 0.6
 
 #: Number of prototypes of a level divided by the number of the level before.

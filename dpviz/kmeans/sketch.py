@@ -14,17 +14,15 @@ from dpviz.kmeans.space import Space
 #: Approximate number of records in a sketch; least number of records for which a sketch is made.
 SKETCHED, MANY = 2**15, 2**17
 
-#: Largest number of cells of a nested grid over a sketch. The grid's rule asks for more cells with
-#: more records, which takes seconds; this limit increases WCSS by at most 1%, in 2 to 10 columns.
-#: EUGkM's plain grid has no such limit: with fewer cells its errors change by a factor of up to 7.
+#: Largest number of cells of a nested grid over a sketch, which increases WCSS by at most 1%, in 2
+#: to 10 columns. EUGkM's plain grid has no such limit: its errors change by a factor of up to 7.
 MOST_CELLS = 2**10
 
-#: Largest number of places in which clusters of a grid over a sketch are searched, in all and along
-#: each axis. Places are blocks of cells. In 2 to 10 columns, this increases WCSS by at most 1.5%.
+#: Largest number of blocks of cells in which clusters are searched, in all and along each axis:
+#: this increases WCSS by at most 1.5%.
 MOST_PLACES, ALONG_AXIS = 2**14, 2**6
 
-#: Largest number of blocks of a sketch that GUPT clusters; 30,000 records have about this number of
-#: blocks.
+#: Largest number of blocks of a sketch that GUPT clusters, as many as of 30,000 records.
 SKETCHED_BLOCKS = 2**6
 
 

@@ -18,26 +18,22 @@ if TYPE_CHECKING:
 #: With at least this number of points, several threads save time.
 MANY = 200_000
 
-#: Number of tries per centre after which a packing radius is treated as too large (as in Su et al.
-#: 2015).
+#: Tries per centre after which a packing radius is too large (as in Su et al. 2015).
 _TRIES = 100
 _BISECTIONS = 12
 
-#: In the program of Su et al.: number of tries of an attempt to place a centre; number of failed
-#: attempts after which it gives up; least and largest number for a good length.
+#: In the program of Su et al.: tries of an attempt to place a centre; failures after which it gives
+#: up; least and largest number of failures of a good length.
 _TRIES_OF_ATTEMPT, _MOST_FAILED, _TOO_EASY, _TOO_HARD = 10, 20, 3, 16
 
-#: Hu et al., Algorithm 3: length of the offset, in root mean square distances, as in the paper;
-#: number of retries, which is not in the paper.
+#: Hu et al., Algorithm 3: length of the offset (in the paper); number of retries (not in it).
 OFFSET = 0.01
 RETRIES = 3
 
-#: Least relative decrease of the error that is an improvement; smaller decreases are rounding
-#: errors.
+#: Least relative decrease of the error that is more than rounding.
 BETTER = 1e-9
 
-#: End of k-means, which the papers do not state: scikit-learn's default number of steps, and its
-#: tolerance (movement of the centres as a share of the variance).
+#: End of k-means, which the papers do not state: scikit-learn's default steps and tolerance.
 STEPS = 300
 TOLERANCE = 1e-4
 
@@ -221,8 +217,8 @@ def best_of(
         tol=TOLERANCE,
         random_state=seed,
     )
-    # With few points, threads cost more time than they save, and on a busy machine they can delay
-    # each other by a second.
+    # With few points, threads cost time, and on a busy machine they can delay each other by a
+    # second.
     threads = None if len(points) > MANY else 1
     with warnings.catch_warnings(), _threads().limit(limits=threads, user_api="openmp"):
         warnings.simplefilter("ignore", ConvergenceWarning)

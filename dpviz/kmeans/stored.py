@@ -30,12 +30,10 @@ from dpviz.kmeans.records import Placing, Records, RowWork, Weights, dealt, slic
 from dpviz.kmeans.space import Space
 from dpviz.privacy.secure import on_lattice
 
-#: Starts that the published variant searches among the records; the sound variant searches among
-#: the cells of a noisy grid.
+#: Starts from raw records if published; the sound variant searches in the cells of a grid.
 RAW_STARTS = ("records", "kmeans++", "utility_plus")
 
-#: The true run: number of records in the sample of its search, largest number of Lloyd rounds on
-#: all records, and least share of the error that a round must gain.
+#: The true run: records in the sample of its search, Lloyd rounds, and gain of a round.
 SAMPLE, ROUNDS, LEAST_GAIN = 2**16, 30, 1e-6
 
 #: Number of records whose columns are computed together: they fit into the processor's cache.

@@ -8,8 +8,7 @@ from dpviz.base.arrays import Floats
 from dpviz.kmeans.passes import loops
 from dpviz.kmeans.start import enough, plus_plus
 
-#: Number of starts; number of failed swaps in a row after which a search ends, on few points and on
-#: all points.
+#: Number of starts; failed swaps after which a search ends, on few points and on all.
 STARTS, FEW_SWAPS, SWAPS = 5, 8, 4
 
 #: Points with fewer records than this are left out.
@@ -68,8 +67,7 @@ def swapped(
     clusters, d = best.shape
     failed = 0
     while failed < failures and clusters > 1:
-        # The first try uses the best centre of both orders; later tries choose among the best few
-        # centres.
+        # The first try uses the best centre of both orders, later tries one of the best few.
         several = CANDIDATES if clusters >= SEVERAL and failed else 1
         useless = int(np.argsort(losses)[generator.integers(several)])
         worst = int(np.argsort(-errors)[generator.integers(several)])

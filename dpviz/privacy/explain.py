@@ -9,8 +9,7 @@ from dpviz.privacy.ledger import Neighbours
 #: Above this epsilon the factor e^epsilon has no practical meaning.
 _SPEAKING = math.log(1e6)
 
-#: A promise is called little if an attacker's certainty, from a prior of 50%, may exceed this
-#: percentage.
+#: A promise is little if a certainty, from a prior of 50%, may exceed this percentage.
 LITTLE = 90.0
 
 #: Number of records of one person in the example for the case that the unit is a record.

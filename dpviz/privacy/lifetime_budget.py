@@ -82,8 +82,7 @@ _REASONS = {
     sqlite3.SQLITE_READONLY: "can't be written: check permissions of file and folder",
 }
 
-#: Lock for the time in which a file is created. Closing the new file's handle releases all locks of
-#: this process on the file, so no other thread may have opened the file yet.
+#: Held while a file is created: closing its handle releases all locks of this process on it.
 _making = threading.Lock()
 
 
@@ -157,8 +156,8 @@ class Budget:
         are written together or not at all; from now on ``origins`` belong to it. Raises
         PrivacyRefusal if less remains or the files belong to another source.
         """
-        # Two copies of the file may get the same debit within one second. Without a random text in
-        # each entry, both entries would have the same hash, and the note would match both files.
+        # Without a random text in each entry, two copies of the file with the same debit within one
+        # second would have the same hash, and the note would match both.
         asked = micro("epsilon", epsilon)
         _json(what)  # check before a file is created
         opening = None if total is None else micro("total", total)
@@ -232,8 +231,7 @@ class Budget:
             found = str(error) if isinstance(error, DamagedError) else "is damaged"
             raise InputError(f"{self} {found}: {_NEWEST}.") from None
         if len(log.hashes) > log.stored:
-            # If two copies of the file were written at the same time, one of the two calls fails
-            # here.
+            # If two copies were written at the same time, one of the two calls fails here.
             try:
                 with self._transaction():
                     pass
@@ -242,9 +240,9 @@ class Budget:
 
     def _place(self, *, create: bool) -> _Place:
         """Real path of the file, created on request; refuse a file that has a second name."""
-        # SQLite derives the journal's name from the name with which the file was opened. If the
-        # file is opened with another name, SQLite does not find the journal of a crash. Later
-        # SQLite replays this journal and overwrites the debits that were made meanwhile.
+        # SQLite derives the journal's name from the name with which the file was opened. With
+        # another name it misses the journal of a crash, and later overwrites debits that were made
+        # meanwhile.
         try:
             with _making:
                 if create:
@@ -302,8 +300,7 @@ class Budget:
     def _note(self, log: Log) -> None:
         """Write the newest record to the note; refuse a file that lacks the noted record."""
         self.unnoted = self._found_none
-        # Write only records to the note that are on the disk. Otherwise, after a crash at this
-        # point, the user could no longer use the file.
+        # Only records on the disk: after a crash here, the user could no longer use the file.
         if not log.stored:
             return
         try:
@@ -388,8 +385,8 @@ def _connected(path: Path) -> sqlite3.Connection:
     while True:
         connection = sqlite3.connect(uri, timeout=PATIENCE, isolation_level=None, uri=True)
         try:
-            # Another program may have switched on a write-ahead log. Then the newest entries would
-            # be in a second file, which a copy may lack.
+            # A write-ahead log would keep the newest entries in a second file, which a copy may
+            # lack.
             connection.execute("PRAGMA journal_mode = DELETE")
             # With FULL, a power failure may lose the end of the journal and so the debit.
             connection.execute("PRAGMA synchronous = EXTRA")

@@ -147,8 +147,7 @@ class Accountant:
         with self._all_or_nothing():
             part = self._spend_on(gradual, len(gradual.levels) - 1, "parallel")
             noisy = self._beside(gradual.levels[-1].step, numbers, gradual.sensitivity, part)
-            # A second split would cost the same amount again, but parallel spends of one step don't
-            # add up.
+            # A second split costs as much again, but parallel spends don't add up.
             gradual.closed = True
         return gradual.releases[-1][where], noisy
 
@@ -300,8 +299,7 @@ def geometric(unit: Floats, scale: float) -> Floats:
 
     The same quantile of both distributions: 0 gives 0, and noise grows smoothly with the scale.
     """
-    # P(abs(x) >= k) = 2 q^k / (1 + q) with q = exp(-1 / scale). For unit Laplace noise: P(abs(x) >=
-    # t) = exp(-t).
+    # P(abs(x) >= k) = 2 q^k / (1 + q), q = exp(-1 / scale). Unit Laplace: P(abs(x) >= t) = e^-t.
     more = math.log(2) - math.log1p(math.exp(-1 / scale))
     noise: Floats = np.floor((np.abs(unit) + more) * scale)
     return np.copysign(noise, unit) + 0.0

@@ -26,8 +26,8 @@ from dpviz.base.formats import FORMATS, PACKINGS
 
 LONGEST_NAME = 200
 
-#: First words of the names of characters that belong to a script in everyday use (the Recommended
-#: Scripts of Unicode Standard Annex #31, table 5). Most similar letters belong to other alphabets.
+#: First words of the names of characters of scripts in everyday use (Recommended Scripts of Unicode
+#: Standard Annex #31, table 5). Most similar letters belong to others.
 _SCRIPTS = frozenset(
     """
     ARABIC ARABIC-INDIC ARMENIAN BENGALI BOPOMOFO CJK CYRILLIC DEVANAGARI ETHIOPIC EXTENDED
@@ -43,8 +43,7 @@ _EAST_ASIAN = {
     "LATIN",
 }
 
-#: Invisible characters of these scripts: halves of syllables, fillers, and two vowels that Unicode
-#: advises against.
+#: Invisible characters of these scripts: halves of syllables, fillers, two deprecated vowels.
 _UNSEEN = re.compile("[\u1100-\u11ff\u17b4\u17b5\ua960-\ua97f\ud7b0-\ud7ff]")
 
 #: A character that only lengthens the preceding Arabic letter; the word stays the same.

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Maximum size of an array if many are cached, and if a few are cached; together 128 MB. Larger
-#: arrays are sampled again, because a cache would never free them.
+#: Sizes of arrays of which many, or a few, are cached (128 MB together); larger are sampled again.
 _KEEP, _KEEP_FEW = 2**17, 2**20
 
 

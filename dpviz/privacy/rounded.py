@@ -75,8 +75,7 @@ def _in_disc(digits: int, draw: Callable[[int], int]) -> tuple[_Uniform, _Unifor
     while True:
         x, y = _Uniform(digits, draw), _Uniform(digits, draw)
         while True:
-            # The real sum of squares is between the sum for the digits and the sum for the digits +
-            # 1.
+            # The real sum of squares is between those for the digits and for the digits + 1.
             one = 1 << (2 * x.digits)
             if (x.number + 1) ** 2 + (y.number + 1) ** 2 <= one:
                 return x, y

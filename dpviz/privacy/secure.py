@@ -133,8 +133,7 @@ class SecureAccountant(Accountant):
 
     def _certified(self, gradual: Gradual, level: int) -> Gradual:
         """Add the certificate to the latest spend; the privacy maps certify each level's budget."""
-        # The budgets of the levels differ by exact doubles, so the payments for a level sum to its
-        # budget.
+        # The levels' budgets differ by exact doubles, so payments for a level sum to it.
         spend, change = self._spends.pop(), self._units(gradual.sensitivity, 1.0)
         self._certify(spend, change, gradual.scales[level], spend.epsilon, NESTED, 1.0)
         return gradual
@@ -247,8 +246,7 @@ class SecureAccountant(Accountant):
                 f"step {step} can't be released: its values are not whole multiples of "
                 f"{unit:g}, and only whole multiples get secure noise."
             )
-        # Clip instead of refusing. Clipping does not increase the difference of two values, but a
-        # refusal would reveal that a record makes a value exceed the limit.
+        # Clipping does not increase a difference; a refusal would reveal a record.
         return np.clip(exact, -MAX_EXACT, MAX_EXACT).astype(np.int64)
 
     def _noisy(self, measurement: Measurement, whole: NDArray[np.int64]) -> Floats:
@@ -267,8 +265,7 @@ class SecureAccountant(Accountant):
         composition: Composition,
     ) -> Measurement:
         """Record a spend with its certified epsilon; return the measurement for it."""
-        # Epsilons that should sum to the budget may exceed it by rounding, so reduce the last
-        # epsilon.
+        # Epsilons that should sum to the budget may exceed it by rounding: reduce the last.
         left = Fraction(self.budget) - _total(self._spends, (step, composition))
         self._spend(step, sensitivity, epsilon, mechanism.factor, composition)
         spend, change = self._spends.pop(), self._units(sensitivity)
@@ -301,8 +298,7 @@ def coins(
     raise PrivacyRefusal("the system's random numbers repeat themselves: nothing can be released.")
 
 
-#: Largest number of 64-bit words that a coin compares; a second word is needed only once in 10^19
-#: coins.
+#: Largest number of 64-bit words of a coin; a second is needed once in 10^19 coins.
 _WORDS = 16
 
 
@@ -400,8 +396,7 @@ def _noisy_max(scale: float, *, monotone: bool) -> Measurement:
     from opendp.measures import max_divergence
     from opendp.metrics import linf_distance
 
-    # Monotone scores have the factor 1, as in :meth:`Accountant.choose`. An exchange removes one
-    # record and adds one record; the privacy map covers this exchange because the map is linear.
+    # Monotone: the factor is 1, as in :meth:`Accountant.choose`; for an exchange the map is linear.
     metric = linf_distance(T="i64", monotonic=monotone)
     return make_noisy_max(_integers(), metric, max_divergence(), scale=scale)
 

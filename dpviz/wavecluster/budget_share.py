@@ -13,12 +13,11 @@ from dpviz.wavecluster.deconvolution import Bins, expectation_maximisation, like
 #: Possible shares of the budget, from the smallest; the last release uses the whole budget.
 SHARES = (0.4, 0.5, 0.65, 0.8)
 
-#: The budget is small if cells * epsilon^2, which is public, is below SMALL_BUDGET. Then only
-#: shares of at least LARGE are tried, because the number of zeros is too noisy with any share.
+#: Below cells * epsilon^2 (public) of SMALL_BUDGET, only shares of at least LARGE are tried: the
+#: number of zeros is too noisy with any share.
 SMALL_BUDGET, LARGE = 64.0, 0.65
 
-#: If cells * epsilon^2 is below this limit, no count is low, so all counts get the whole budget:
-#: with the remaining budget, finer counts are more useful than the number of zeros.
+#: Below this cells * epsilon^2 no count is low: finer counts are more useful than zeros.
 TINY_BUDGET = 4.0
 
 #: Number of steps that estimate the distribution of the counts.

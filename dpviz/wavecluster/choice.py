@@ -49,8 +49,7 @@ _FINEST = 256
 #: Candidates for p.
 DENSITIES = tuple(step / 20 for step in range(1, 20))
 
-#: Number of times that records and noise are sampled again, and power of the F-measure in the
-#: worth of a density: powers from 2 to 8 gave the same choices on the tested data sets.
+#: How often records and noise are sampled again; power of F (2 to 8 gave equal choices).
 _REDRAWS, _POWER = 4, 4
 
 #: Sum of the weights of all records, which are rounded to whole numbers for the score tables.

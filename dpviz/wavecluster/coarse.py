@@ -15,8 +15,7 @@ from dpviz.wavecluster.truth import Truth
 #: Cells on each side of the finer grid, unless the data are a sample set with a grid that suits it.
 FINE = 64
 
-#: Least mean number of records of the finer grid's significant cells, and its least ratio to the
-#: mean of all cells.
+#: Least mean number of records of the finer grid's significant cells, and its ratio to all.
 LEAST, LEAST_RATIO = 20, 1.5
 
 

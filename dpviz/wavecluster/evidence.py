@@ -11,19 +11,16 @@ from scipy import ndimage, special
 from dpviz.base.arrays import Floats
 from dpviz.wavecluster.deconvolution import Released, noise_variance
 
-#: Result of the tests. "structure": more structure than evenly spread records have. "even":
-#: records, but not more structure than evenly spread records have. "unclear": like "even", but
-#: there are too few records, or too much noise, to show structure. "noise": nothing except noise.
+#: "structure": more than evenly spread records have. "even": records, but not more structure.
+#: "unclear": like "even", with too few records or too much noise to tell. "noise": nothing else.
 Evidence = Literal["structure", "even", "unclear", "noise"]
 
-#: Level of both tests together. The distributions are fitted to few draws and have too light tails.
-#: In measurements with this level, at most 1% of draws of evenly spread records gave "structure",
-#: and at most 1% of draws without records gave a result other than "noise".
+#: Level of both tests together, with fitted distributions of too light tails: as measured, at most
+#: 1% of draws of even records gave "structure", and of no records another result than "noise".
 FALSE_ALARM = 0.004
 
-#: Widths, in cells, of the windows whose sums the test for structure uses. Many small clusters are
-#: visible in single counts, but not in wide sums. Broad weak clusters are visible only in wide
-#: sums.
+#: Widths, in cells, of the windows of sums in the test for structure: many small clusters are
+#: visible in single counts, broad weak ones only in wide sums.
 WIDTHS = (1, 3, 7, 15)
 
 #: Number of simulated draws of evenly spread records, to which a distribution is fitted.
@@ -32,16 +29,15 @@ DRAWS = 60
 #: Largest number of cells that are simulated together, in several draws.
 _AT_ONCE = 1 << 20
 
-#: From this value on, the test detects all structures that are not weak. The value is
-#: (records per cell)^2 / (variance of a rough count) * sqrt(number of cells).
+#: The test detects all but weak structures from this value on of (records per cell)^2 / (variance
+#: of a rough count) * sqrt(number of cells).
 ENOUGH = 50.0
 
-#: Level of the test for structure from ENOUGH on. Structures that are not weak have a much smaller
-#: chance. Evenly spread records that are a little uneven by accident have a larger chance.
+#: Level of the test for structure from ENOUGH on: less for structures that are not weak, more for
+#: records that are a little uneven by accident.
 PLAIN = 1e-4
 
-#: The distribution of a count is summed over _DEVIATIONS standard deviations. From the mean _LARGE
-#: on, the distribution is approximated by a normal distribution with _POINTS points.
+#: A count's distribution is summed over _DEVIATIONS, from the mean _LARGE on by a normal law.
 _DEVIATIONS, _LARGE, _POINTS = 12.0, 1e6, 20_001
 
 

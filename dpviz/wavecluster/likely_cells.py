@@ -11,12 +11,11 @@ from scipy import ndimage
 from dpviz.base.arrays import Floats
 from dpviz.base.compiled import compiled
 
-#: Smallest chance of a likely cell: a little more than one half, since a false cell can also join
-#: clusters.
+#: Smallest chance of a likely cell: above one half, since a false cell can also join clusters.
 LIKELY = 0.6
 
-#: A weak cell has a chance below WEAK. A weak cell must not join two large clusters. A large
-#: cluster has at least the share LARGE of all reported cells, and at least FEW cells.
+#: A weak cell (chance below WEAK) must not join two large clusters, which have at least the share
+#: LARGE of all reported cells, and at least FEW cells.
 WEAK, LARGE, FEW = 0.85, 0.2, 5
 
 #: If doubt is above MUCH, a weak cell on a saddle must not join two clusters of at least FEW cells.
@@ -26,9 +25,8 @@ MUCH, SADDLE = 0.3, 0.85
 #: Smallest mean chance of the reported cells at which enough of these cells are correct.
 RIGHT = 0.4
 
-#: Smallest number of adjacent doubtful cells that make a wide join, which stays if one of these
-#: cells is likely to be significant. Narrower joins are mostly false: the random field has closed a
-#: gap.
+#: Smallest number of adjacent doubtful cells of a wide join, which stays if one of them is likely.
+#: Narrower joins are mostly false: the random field has closed a gap.
 WIDE = 4
 
 #: Weight of a cell's surroundings in its rank if doubt has its largest value, 1.

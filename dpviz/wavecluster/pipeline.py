@@ -30,9 +30,8 @@ from dpviz.wavecluster.wavelet import (
     sums_blocks,
 )
 
-#: Approximate number of cells of the public lattice to which records are rounded for synopses, so
-#: that a change of the budget needs no pass over the points. Each record is rounded separately, so
-#: every proof stays valid. The lattice refines the grid, so the grid's counts stay exact.
+#: Approximate number of cells of the public lattice to which each record is rounded for synopses,
+#: so that a change of the budget needs no pass. It refines the grid, whose counts stay exact.
 LATTICE_CELLS = 2**20
 
 #: Number of other grids of a source that stay in memory.

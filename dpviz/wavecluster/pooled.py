@@ -15,8 +15,7 @@ from dpviz.base.arrays import Floats
 from dpviz.grid.counts import block_sums
 from dpviz.wavecluster.deconvolution import Released, noise_variance
 
-#: Largest number of axes for which pools begin at all 2^d positions; with more axes, pools begin at
-#: two opposite positions.
+#: Up to this number of axes pools begin at all 2^d positions, else at two opposite ones.
 MOST_AXES = 4
 
 #: Smallest number of counts along the shortest axis; with fewer counts there are too few pools.

@@ -18,15 +18,13 @@ from dpviz.base.compiled import compiled
 from dpviz.wavecluster.deconvolution import Bins, Released, expectation_maximisation, likelihood
 from dpviz.wavecluster.likely_cells import with_surroundings
 
-#: Number of tables of the prior, one for each level of the neighbours' mean; weight of a neighbour
-#: for each further axis in which its position differs; power of a count in the mean.
+#: Tables of the prior, by the neighbours' mean; weight of a neighbour per further axis; power.
 TABLES, DIAGONAL, POWER = 9, 0.6, 2.0
 
 #: Largest number of axes for which cells that touch at corners are neighbours.
 MOST_AXES = 4
 
-#: Largest and smallest number of sweeps over all cells; cells * sweeps that take about half a
-#: second. The first third of the sweeps is not used.
+#: Most and fewest sweeps, the first third unused; cells * sweeps of about half a second.
 SWEEPS, FEWEST, WORK = 300, 40, 4_000_000
 
 #: Number of samples that are kept.
@@ -41,9 +39,8 @@ MEMORY, PRIOR = 0.9, 2.0
 #: Number of bins whose weights are added together.
 PARCEL = 8
 
-#: Penalty for n small counts that the noise hides: this power of 1 / (1 + n). SPARSE is used to
-#: choose the most likely share of zeros, and MILD is used to average over all shares. In the
-#: average, SPARSE would give too few filled cells, and a power of 0 would give too many.
+#: Penalty for n small counts that noise hides: this power of 1 / (1 + n), for the most likely share
+#: of zeros (SPARSE) and for an average, where SPARSE gives too few cells and 0 too many.
 SPARSE, MILD = 0.75, 0.5
 
 #: Shares of zeros to try: ZEROS evenly spaced shares until the share SCARCE of cells is filled;
@@ -77,8 +74,7 @@ def field_samples(
     if sweeps is None:
         sweeps = sweeps_of(cells)
     bins = Bins.up_to(max(float(noisy.max()), 1.0) + 2 / float(rate.min()))
-    # Cells with the same releases share a row. Many releases are equal, because they are whole
-    # numbers.
+    # Cells with the same releases, whole numbers, share a row.
     kinds, row, repeated = np.unique(
         np.stack([noisy, rate, low], axis=1), axis=0, return_inverse=True, return_counts=True
     )
@@ -270,8 +266,8 @@ def gibbs(
             few -= 0 < bin_of[cell] < small
             for j in range(1, small):
                 weight[j] *= rare_of[few]
-            # Adding all weights in one chain is slow, since each addition waits for the last. So
-            # parcels of a few bins are added in parallel and searched first.
+            # A chain of additions is slow; parcels of bins are added in parallel and searched
+            # first.
             whole = 0.0
             for parcel in range(parcels.size):
                 added = 0.0

@@ -186,6 +186,5 @@ TELLING = (
 #: Scores that need only the two label grids.
 OF_LABELS = ("dsg_c", "f_measure", "f_cells", "ari", "ami")
 
-#: Scores with held-out records, which need one more draw for each of ten parts. Reports and key
-#: numbers have these two; those of classifiers that know the clusters alone are for comparisons.
+#: Scores with held-out records need one more draw for each of ten parts; reports have these two.
 HELD_OUT = ("ocm", "two_ce")

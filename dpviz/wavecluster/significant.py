@@ -23,25 +23,21 @@ from dpviz.wavecluster.random_field import field_samples, sweeps_of
 from dpviz.wavecluster.smoothing import smoothed
 from dpviz.wavecluster.wavelet import ZERO, rank_of
 
-#: Number of standard deviations that are subtracted from the rank, so that an uncertain rank does
-#: not add cells.
+#: Standard deviations that are subtracted from the rank, so that doubt adds no cells.
 BACK = 0.5
 
 #: Doubt above which pooled counts have weight, and doubt from which they have full weight.
 CLEAR, DOUBTFUL = 0.2, 0.5
 
-#: Limits for :func:`narrowness`. Below HOLLOW, pooled counts show nearly no cells and have no
-#: weight. Between HOLLOW and BROAD, clusters are broad and only pooled counts are used. Up to
-#: ALIKE, pooled counts have full weight; above NARROW, clusters are narrower than pools and the
-#: weight is 0.
+#: Limits for :func:`narrowness`: pooled counts show nearly no cells and have no weight below
+#: HOLLOW, are used alone up to BROAD, and have full weight up to ALIKE and none above NARROW.
 HOLLOW, BROAD, ALIKE, NARROW = -0.7, -0.15, 0.05, 0.25
 
 #: Full weight of pooled counts: their share in the log odds of a cell.
 SHARE = 0.6
 
-#: Chances are limited to [LEAST, 1 - LEAST], because the samples can't show smaller differences.
-#: A cell that is not significant in any sample stays insignificant if pooled counts give it a
-#: chance below UNLIKELY.
+#: Chances are in [LEAST, 1 - LEAST]: samples can't show less. A cell that no sample has stays out
+#: if pooled counts give it a chance below UNLIKELY.
 LEAST, UNLIKELY = 0.005, 0.05
 
 Transform = Callable[[Floats], Floats]
@@ -106,8 +102,7 @@ def estimate(
         if wide is not None and HOLLOW < narrowness(single, wide) < BROAD:
             mask = likely_cells(wide.chance, wide.expected)
         else:
-            # Smoothed counts are only used for "structure": they would make one cluster of evenly
-            # spread records.
+            # Smoothed counts would make one cluster of evenly spread records.
             coarse = smoothed(released)
             trust = coarse.trust(risk) if shown == "structure" else 0.0
             chance, expected = both(single, wide)
@@ -139,9 +134,7 @@ def chances(
     chance = significant.mean(axis=0).reshape(bands.shape[1:])
     expected = float(chance.sum())
     if bands.shape == cells.shape:
-        # Samples miss small counts, which are part of the distribution of all counts. This
-        # correction is only for Haar: other wavelets make coefficients of empty cells positive,
-        # too.
+        # Samples miss small counts. Only for Haar: other wavelets make empty cells positive, too.
         expected *= filled * len(counts) / max(float((counts > 0).sum()), 1.0)
     return Chances(
         chance=chance,

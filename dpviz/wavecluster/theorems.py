@@ -73,8 +73,7 @@ class KBounds:
     @property
     def printed(self) -> float:
         """Lower bound in the paper on the probability of each of the two claims on cells."""
-        # There is a factor for the end of k', a factor for the noise on W, and, in Theorem 5, a
-        # factor for the noise on Z.
+        # One factor for the end of k', one for the noise on W, in Theorem 5 one for that on Z.
         return float((1 - self.omega) ** (3 if self.theorem == 5 else 2))
 
     @property
@@ -255,12 +254,10 @@ def _integral(axes: tuple[tuple[float, ...], ...]) -> tuple[float, Floats, Float
     moments = np.array([-np.log1p(-((rate * weights) ** 2)).sum() for rate in rates])
     reach = float(np.min((moments + math.log(4 / TAIL_ERROR)) / rates))
     end = 1 / weights[-2]
-    # Above the inverses of the two largest weights, the integrand falls at least like t^-5, so the
-    # rest of the integral is smaller than the characteristic function at the end.
+    # Above the inverses of the two largest weights, the integrand falls at least like t^-5.
     while _characteristic(weights, end) > TAIL_ERROR:
         end *= 1.25
-    # The step repeats the distribution periodically, so the distance between copies must be so
-    # large that values up to ``reach`` are not in the tail of a copy.
+    # Copies of the distribution, a step apart, must not reach values up to ``reach``.
     step = math.pi / reach
     nodes = (np.arange(math.ceil(end / step)) + 0.5) * step
     heights = np.array([_characteristic(weights, node) for node in nodes])

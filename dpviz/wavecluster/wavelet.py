@@ -23,8 +23,7 @@ from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, is_whole, shown
 from dpviz.grid.counts import pad
 
-#: Coefficients with a smaller absolute value are set to zero, because they are rounding errors of
-#: sums whose exact value is zero.
+#: Smaller absolute values are rounding errors of sums that are zero.
 ZERO = 1e-9
 
 _MODE = "periodization"
@@ -117,8 +116,7 @@ def _axis_weights(wavelet: str, level: int, padded: int) -> Floats:
     place = np.arange(len(weights)) % padded
     folded = np.bincount(place, weights=weights)
     reach = np.bincount(place, weights=np.abs(weights))
-    # A sum whose exact value is 0 is tiny compared with the sum of its absolute terms, and is set
-    # to 0. A weight that is tiny for another reason is not a rounding error, and is kept.
+    # A tiny sum of larger terms is a rounding error of 0; another tiny weight is kept.
     return np.where(np.abs(folded) > 1e-13 * reach, folded, 0.0)
 
 

@@ -27,38 +27,33 @@ SECONDS = 0.1
 #: Largest number of columns with a nested grid and at most one residual step ("few columns").
 GRID_COLUMNS = 4
 
-#: Budget share of the number of records. With few columns, this share is GRID_SIZE. With many
-#: columns, this share is PER_EPSILON / epsilon, between TREE_SIZE and MOST_SIZE, because with a
-#: small epsilon noise would hide the correct branch.
+#: Budget share of the number of records: GRID_SIZE with few columns, otherwise PER_EPSILON /
+#: epsilon, between TREE_SIZE and MOST_SIZE: noise must not hide the correct branch.
 GRID_SIZE, TREE_SIZE, PER_EPSILON, MOST_SIZE = 0.02, 0.01, 0.0015, 0.03
 
-#: Records are few if their number per cluster, divided by the noise of a count, is below these
-#: limits: the first for up to FLAT columns, the second for more than GRID_COLUMNS columns. For
-#: other numbers of columns, cells are always split.
+#: Records are few if their number per cluster, divided by the noise of a count, is below the first
+#: limit up to FLAT columns, or the second above GRID_COLUMNS. Otherwise cells are always split.
 FLAT = 2
 FEW_SPARSE, MANY_SPARSE = 16.0, 120.0
 
-#: With few columns: budget share of a residual step; number of records per cluster, times epsilon,
-#: above which there is a residual step.
+#: With few columns: budget share of a residual step, and records per cluster that it needs.
 LAST, ENOUGH = 0.2, 300.0
 
-#: With many columns, a tree is as good as a grid, and faster, from this number of records per
-#: cluster (divided by the noise of a mean).
+#: With many columns, a tree is as good as a grid from this number of records per cluster on.
 TREE_FROM = 40.0
 
 #: With many columns: budget share of the last steps; least numbers of records per cluster, divided
 #: by the noise of a mean with this share, for one step and for two steps.
 TREE_LAST, ONE_STEP, TWO_STEPS = 0.45, 1.5, 4.0
 
-#: Limits for the records per cluster, divided by the noise of a mean, in more than FLAT columns.
-#: Below VERY_FEW a plain grid is best (if it is possible); below BLIND everything is noise.
+#: Limits for records per cluster, by the noise of a mean, in more than FLAT columns: below VERY_FEW
+#: a plain grid is best (if possible), below BLIND all is noise.
 VERY_FEW, BLIND = 3.0, 0.2
 
 #: Largest number of columns of a plain grid; with more columns, BLIND_BEYOND replaces BLIND.
 PLAIN_BOX, BLIND_BEYOND = 16, 2.0
 
-#: With many columns and few records: assumed mean square of the moves that are not noise, as a
-#: share of the mean square of the distances.
+#: With many columns and few records: least mean square of true moves, by that of the distances.
 LEAST_MOVE = 0.25
 
 _DECISIONS = (

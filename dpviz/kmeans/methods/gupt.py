@@ -41,8 +41,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     dealt = min(blocks, records.most_blocks)
     found = _found(records, space, config, dealt, accountant.noise.generator("blocks"))
     total = found.sum(axis=0) * (blocks / dealt)
-    # Published: noise on the average. Noise on the sum is equivalent, and the sum is on the lattice
-    # that a release needs.
+    # Published: noise on the average, which is equivalent; the sum is on the lattice of a release.
     share = blocks if config.variant == "published" else 1
     noisy = accountant.laplace(
         "centers", total / share, sensitivity=2 * K * d / share, epsilon=epsilon

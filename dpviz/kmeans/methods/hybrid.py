@@ -16,17 +16,14 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
 from dpviz.privacy.mechanisms import Accountant
 
-#: Root mean square distance of a centre's coordinate from the middle of the domain, as a share of
-#: the domain's width (Su et al. 2016).
+#: Root mean square distance of a coordinate from the middle, by the domain's width (Su et al.).
 SPREAD = 0.225
 
 #: Published: the largest allowed error of an iteration, summed over all centres.
 LARGEST_ERROR = 0.004
 
-#: Sound: the largest allowed error of an iteration at a centre, as a share of the variance of a
-#: record's place in its cell. The share is fitted to S1, Unbalance, DS1 and DS3, in two columns:
-#: grid and iteration are equally good at shares of about 0.4 to 0.6 (interpolated between epsilons
-#: of 11 runs each).
+#: Sound: the largest allowed error of an iteration at a centre, by the variance of a record's place
+#: in its cell. Fitted to S1, Unbalance, DS1 and DS3, where shares of about 0.4 to 0.6 are equal.
 LARGEST_SHARE = 3 / 8
 
 CARD = card_of(__file__, takes("hybrid"))

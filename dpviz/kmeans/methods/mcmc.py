@@ -18,8 +18,7 @@ from dpviz.privacy.mechanisms import Accountant
 #: Length of the chain, from the paper.
 STEPS = 30_000
 
-#: Maximum number of simulated records; statistics of more records are scaled down. The published
-#: variant simulates all records: the largest set of the paper, Gowalla, has 107,021 records.
+#: Largest number of simulated records; the paper's largest set, Gowalla, has 107,021 records.
 SIZE = {"sound": 2000, "published": 200_000}
 
 #: Number of k-means runs on the simulated records.

@@ -22,8 +22,7 @@ from dpviz.privacy.secure import LATTICE
 #: Number of candidates in a generation, and number of selected parents.
 CANDIDATES, PARENTS = 200, 10
 
-#: Number of generations as printed: records * epsilon / (PER_GENERATION * PARENTS), at least
-#: FEWEST.
+#: Printed number of generations: records * epsilon / (PER_GENERATION * PARENTS), or FEWEST.
 PER_GENERATION, FEWEST = 800, 8
 
 #: Standard deviation of a mutation in the first generation; its factor per generation.

@@ -17,8 +17,7 @@ from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values
 from dpviz.wavecluster.wavelet import rank_of, sensitivity
 
-#: The method assumes that half of the empty cells become positive. Whole-number noise is often 0,
-#: so fewer cells would become positive.
+#: The method assumes that half of the empty cells become positive; whole noise is often 0.
 UNIT = LATTICE
 
 CARD = card_of(__file__, takes("privthr", "epsilon", "alpha"))

@@ -19,8 +19,7 @@ from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.components import unblocked
 from dpviz.wavecluster.pipeline import Leaves, Source
 
-#: Largest number of leaves. Smaller leaves are useless: they would be much smaller than the cells
-#: on the screen, and than the cells of the lattice to which records are rounded.
+#: Largest number of leaves: smaller ones are finer than the screen and the lattice of records.
 _MOST_LEAVES = 2**21
 
 Synopsis = Callable[[Source, Accountant, float, float], Leaves]
