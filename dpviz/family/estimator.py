@@ -29,6 +29,7 @@ from dpviz.privacy.ledger import Neighbours, Relation
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.noise_source import SeededNoise
 
+PointsLike = ArrayLike | str | os.PathLike[str] | Stored
 DomainLike = str | Domain | list[tuple[float, float]] | tuple[tuple[float, float], ...]
 
 
@@ -43,12 +44,7 @@ class Estimator(ClusterMixin, BaseEstimator):
     domain: DomainLike = "data"
     outside: Outside = "clip"
 
-    def fit(
-        self,
-        X: ArrayLike | str | os.PathLike[str] | Stored,
-        y: object = None,
-        units: ArrayLike | str | None = None,
-    ) -> Self:
+    def fit(self, X: PointsLike, y: object = None, units: ArrayLike | str | None = None) -> Self:
         """Cluster points.
 
         Parameters
@@ -102,10 +98,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         return self
 
     def fit_predict(
-        self,
-        X: ArrayLike | str | os.PathLike[str] | Stored,
-        y: object = None,
-        units: ArrayLike | str | None = None,
+        self, X: PointsLike, y: object = None, units: ArrayLike | str | None = None
     ) -> NDArray[np.int32]:
         """Fit, and return the cluster of each point; the parameters are as in :meth:`fit`."""
         self.fit(X, units=units)
@@ -114,21 +107,10 @@ class Estimator(ClusterMixin, BaseEstimator):
     def predict_parts(self, X: str | os.PathLike[str] | Stored) -> Iterator[NDArray[np.int32]]:
         """Clusters of stored records, in blocks, so that memory does not grow with the data.
 
-        Parameters
-        ----------
-        X
-            As in :meth:`fit`. A path is read with the same columns as the path in :meth:`fit`.
-
-        Yields
-        ------
-        labels
-            Clusters of the next records, in the order of files and rows, shape (m,); -1 = noise, or
-            left out. Every record has a label, even a record with a number that is not finite.
-
-        Raises
-        ------
-        InputError
-            If a file can't be read, has changed meanwhile, or has other columns.
+        X is as in :meth:`fit`; a path is read with the same columns as the path there. Yields
+        labels (m,) in the order of files and rows, also of records with a number that is not
+        finite; -1 = noise, or left out. Raises InputError if a file can't be read, has changed
+        meanwhile, or has other columns.
         """
         check_is_fitted(self, "run_")
         source = X if isinstance(X, Stored) else stored(X, self.stored_columns_)
@@ -151,7 +133,7 @@ class Estimator(ClusterMixin, BaseEstimator):
                     yield labels
             part.check()
 
-    def predict(self, X: ArrayLike | str | os.PathLike[str] | Stored) -> NDArray[np.int32]:
+    def predict(self, X: PointsLike) -> NDArray[np.int32]:
         """Cluster of each point, shape (n,); -1 = noise, or left out.
 
         For stored records the result is one array, too; :meth:`predict_parts` needs less memory.

@@ -40,27 +40,19 @@ _SAID: tuple[tuple[State, str, str], ...] = (
 
 def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Convert rows to dictionaries of plain values, for files."""
+    first = ("paper", "name", "place", "kind", "what", "printed", "outcome")
     return [
-        {
-            "paper": row.paper,
-            "name": row.name,
-            "place": row.place,
-            "kind": row.kind,
-            "what": row.what,
-            "printed": row.printed,
-            "outcome": row.outcome,
+        {name: getattr(row, name) for name in first}
+        | {
             "value": found.value if (found := row.measured) else None,
             "standard_error": found.error if found else None,
             "low": found.interval[0] if found and isfinite(found.interval[0]) else None,
             "high": found.interval[1] if found and isfinite(found.interval[1]) else None,
             "draws": found.draws if found else None,
             "how": found.how if found else "",
-            "difference": row.difference,
-            "state": row.state,
-            "why": row.why,
-            "where": row.where,
-            "link": row.link.address if row.link else "",
         }
+        | {name: getattr(row, name) for name in ("difference", "state", "why", "where")}
+        | {"link": row.link.address if row.link else ""}
         for row in rows
     ]
 

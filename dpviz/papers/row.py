@@ -91,11 +91,6 @@ class Claim:
     averaged: int = 0
     margin: float = 0.0
 
-    @property
-    def prints_number(self) -> bool:
-        """Whether the paper prints a number, not a limit."""
-        return self.low == self.high
-
     def distance(self, found: Measured) -> float:
         """Signed distance of the measured number from the range; 0 inside the range."""
         if found.value < self.low:
