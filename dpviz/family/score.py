@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.tables import read_table_file
 from dpviz.metrics import matching
 
 Better = Literal["<=", ">="]
@@ -176,6 +178,11 @@ CLASS_SCORES = (
 
 #: Names of the scores that compare clusters with known classes.
 OF_CLASSES = tuple(score.name for score in CLASS_SCORES)
+
+
+def words_of(file: str) -> dict[str, dict[str, Any]]:
+    """Plain name, help and source of scores, by name, from the TOML file beside a module."""
+    return dict(read_table_file(Path(file).with_suffix(".toml"), Mapping[str, Mapping[str, str]]))
 
 
 def scores_for(

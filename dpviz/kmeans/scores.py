@@ -14,9 +14,13 @@ from dpviz.family.score import (
     lower_is_better,
     ratio_to_true,
     table_likeness,
+    words_of,
 )
 from dpviz.metrics import matching
 from dpviz.privacy.noise_source import SeededNoise
+
+#: Plain name, help and source of the formula of each score.
+_WORDS = words_of(__file__)
 
 _ALL = (
     Score(
@@ -24,21 +28,14 @@ _ALL = (
         title="WCSS",
         compute=lambda one: one.truth.wcss(one.centers),
         log=True,
-        plain="Squared error",
-        help="Within-cluster sum of squares: the sum of squared distances to the nearest centres, "
-        "in the units of the data. All methods compute on the scaled domain, so private centres "
-        "can have a smaller error than the true centres.",
-        source="MacQueen 1967",
+        **_WORDS["wcss"],
     ),
     Score(
         name="nicv",
         title="NICV",
         compute=lambda one: one.truth.nicv(one.centers),
         log=True,
-        plain="Mean error",
-        help="Mean squared distance to the nearest centre, on data scaled to the unit cube. All "
-        "methods try to make this distance small.",
-        source="Su, Cao, Li, Bertino, Jin 2016",
+        **_WORDS["nicv"],
     ),
     # The ratio is relative to the least WCSS, from k-means in the units of the data.
     ratio_to_true(
@@ -46,19 +43,14 @@ _ALL = (
         "WCSS / least",
         lambda one: one.truth.ratio_to(one.truth.in_units.beyond(one.centers), one.centers),
         target=2.0,
-        plain="Error in units",
-        help="Squared error divided by the least error that k-means finds, both in the units of "
-        "the data.",
+        **_WORDS["wcss_ratio"],
     ),
     ratio_to_true(
         "nicv_ratio",
         "NICV / true",
         lambda one: one.truth.ratio_to(one.truth, one.centers),
         target=2.0,
-        plain="Times the error",
-        help="Error of the private centres divided by the error of the best k-means: mean "
-        "squared distance to the nearest centre, on data scaled to the unit cube.",
-        source="NICV of Su, Cao, Li, Bertino, Jin 2016",
+        **_WORDS["nicv_ratio"],
     ),
     # The geometries box and cube do not move records, so this score is then the NICV ratio.
     ratio_to_true(
@@ -66,10 +58,7 @@ _ALL = (
         "WCSS / true in the method's space",
         lambda one: one.space_ratio,
         target=2.0,
-        plain="Times the error",
-        help="Error of the private centres divided by the error of the best k-means: mean "
-        "squared distance to the nearest centre, in the L1 ball if the method uses this ball.",
-        source="Lee, Kifer 2016, section 4",
+        **_WORDS["space_ratio"],
     ),
     table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9, **OVERLAP),
     clusters_broken(
@@ -81,18 +70,13 @@ _ALL = (
         "Displacement",
         lambda one: one.displacement,
         target=0.05,
-        plain="Centres moved",
-        help="Mean distance between matched true and private centres, each axis scaled to 100%.",
-        source="one-to-one matching by Kuhn 1955",
+        **_WORDS["displacement"],
     ),
     Score(
         name="contour",
         title="Simplified silhouette",
         compute=lambda one: one.silhouette,
-        plain="Separation",
-        help="How much closer records are to their own centre than to the next centre: 1 means "
-        "much closer, 0 means equally close.",
-        source="Hruschka, de Castro, Campello 2004",
+        **_WORDS["contour"],
     ),
     table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8, **PAIRS_AGREE),
     table_likeness("ami", "AMI", matching.adjusted_mutual_information, target=0.8, **INFORMATION),
@@ -100,17 +84,14 @@ _ALL = (
         name="kept_centers",
         title="Kept places",
         compute=lambda one: one.run.kept_centers,
-        help="How often a centre did not move, because its noisy count was not positive or its "
-        "new place was outside the domain.",
+        **_WORDS["kept_centers"],
     ),
     higher_is_better(
         "zhang_f",
         "F against noise-free",
         lambda one: one.truth.against_silenced(one.run, SeededNoise(one.seed)),
         target=0.9,
-        plain="Overlap without noise",
-        help="Overlap with the clusters of the same method without noise, matched one to one.",
-        source="Zhang, Liu, Wang 2018",
+        **_WORDS["zhang_f"],
     ),
     *CLASS_SCORES,
 )
