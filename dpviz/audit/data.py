@@ -73,7 +73,7 @@ eleventh_in_cell = partial(_record_in, (0, 0), [[10, 0], [0, 0]])
 #: The first of two adjacent cells of ten records gets an eleventh record.
 eleventh_on_line = partial(_record_in, (0,), [10, 0])
 
-#: An empty block beside a block of ten records gets its first record: one more is positive.
+#: An empty block gets its first record beside a block of ten: one more coefficient is positive.
 second_block = partial(_record_in, (0, 2), [[10, 0, 0, 0], [0] * 4])
 
 #: An empty block beside blocks of six and forty records gets its first record. With p = 1/2, the

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from dpviz.experiments.measured import rows_about
-from dpviz.experiments.utility import SCORES, Spread
+from dpviz.experiments.utility import SCORES, Spread, rows_about
 
 FILE = Path(__file__).with_name("ablations.json")
 

@@ -16,8 +16,9 @@ from typing import Any, Literal
 import pandas as pd
 
 from dpviz.base.errors import InputError
-from dpviz.experiments.measured import rows_about
+from dpviz.base.tables import read_rows
 from dpviz.families import CARDS
+from dpviz.family.method import check_method
 
 FILE = Path(__file__).with_name("utility.json")
 
@@ -85,6 +86,15 @@ class Cost:
         """Whether the declared domain causes more of the difference than the mechanism."""
         on_range = self.sound_on_range.median
         return abs(self.sound.median - on_range) > abs(on_range - self.published.median)
+
+
+def rows_about(method: str | None, path: Path, kind: Any) -> tuple[Any, ...]:
+    """Return a file's rows about one method (None: all); InputError if it is unknown."""
+    rows = read_rows(path, kind)
+    if method is None:
+        return rows
+    check_method(method, CARDS)
+    return tuple(row for row in rows if row.method == method)
 
 
 def costs(method: str | None = None) -> tuple[Cost, ...]:

@@ -97,7 +97,10 @@ class KMeansRun:
         return replace(self, config=config, choice=choice, decision=decision)
 
     def reordered(self, order: NDArray[np.intp]) -> KMeansRun:
-        """Return the run with clusters in another order, after post-processing only its result."""
+        """Return the run with its clusters in another order.
+
+        Iterations before a post-processing step keep their own order.
+        """
         if self.before is not None:
             return replace(self, centers=self.centers[order])
         return replace(

@@ -149,6 +149,12 @@ def noisy_counts(
     return noisy, transform(noisy, config), redrawn
 
 
+def hide_one_change(accountant: Accountant, config: Config) -> None:
+    """Let a published variant hide one changed count, even if a record is replaced (as printed)."""
+    if config.variant == "published":
+        accountant.hide(config.neighbours.cap)
+
+
 def worth_of_densities(
     blocks: Floats, again: Sequence[Floats], ranks: Sequence[int]
 ) -> dict[float, float]:

@@ -11,7 +11,7 @@ from dpviz.base.arrays import Floats
 from dpviz.family.card import card_of
 from dpviz.grid.counts import tally
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.methods.printed import hide_one_change
+from dpviz.wavecluster.choice import hide_one_change
 from dpviz.wavecluster.methods.synopses import SYNOPSES
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Leaves, Run, Source, Stages, cluster

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dpviz.family.card import card_of
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.choice import noisy_counts, with_density
-from dpviz.wavecluster.methods.printed import hide_one_change
+from dpviz.wavecluster.choice import hide_one_change, noisy_counts, with_density
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, Stages, cluster
 from dpviz.wavecluster.threshold import positive_values

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from dpviz.family.card import card_of
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE
-from dpviz.wavecluster.choice import noisy_counts, with_density
-from dpviz.wavecluster.methods.printed import hide_one_change
+from dpviz.wavecluster.choice import hide_one_change, noisy_counts, with_density
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values

@@ -9,8 +9,7 @@ import numpy as np
 from dpviz.base.arrays import Floats
 from dpviz.family.card import card_of
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.choice import noisy_counts, with_density
-from dpviz.wavecluster.methods.printed import hide_one_change
+from dpviz.wavecluster.choice import hide_one_change, noisy_counts, with_density
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values
