@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import permutations, product
 from typing import Literal
 
@@ -213,6 +214,7 @@ def _axis_words(name: str) -> tuple[str, ...]:
     return tuple(_AXIS.sub(r"\1\3 \2\4", " ".join(words_of(name))).split())
 
 
+@lru_cache(1024)  # each picture asks several times for the same names
 def _are_lon_and_lat(lon: str, lat: str) -> bool:
     """Whether names mean longitude and latitude; words for length and width count as a pair."""
     across, up = set(words_of(lon)), set(words_of(lat))

@@ -7,6 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -198,3 +199,22 @@ def test_a_drag_takes_only_the_curves_away_that_it_changes(app, monkeypatch) -> 
     test.session_state["wavecluster:p"] = 0.9
     assert set(drawn(checked(test.run()))) == {"wavecluster:p"}
     assert test.session_state["wavecluster:curve job"] is job
+
+
+def test_an_interrupted_job_waits_for_further_changes_before_it_goes_on(app, monkeypatch) -> None:
+    waits = []
+
+    def start(key: str, task: object, *, request: object, after: float) -> SimpleNamespace:
+        waits.append(after)
+        job = SimpleNamespace(request=request, running=False, cancelled=True, error="")
+        job.wait, job.cancel = lambda _: True, lambda: None
+        st_session[key] = job
+        return job
+
+    st_session = module.st.session_state
+    monkeypatch.setattr(module, "start", start)
+    test = app(method="privthr")  # the first run, and one run more with the same curve
+    test.session_state["wavecluster:g"] = 16
+    checked(test.run())
+    assert waits == [module._PATIENCE, module._AGAIN, module._PATIENCE]
+    assert module._PATIENCE < module._AGAIN

@@ -34,8 +34,9 @@ _mount = component("curve")
 #: Whether curves are filled; a test of something else turns this off.
 FILLS = True
 
-#: Seconds that a job waits at its start, and seconds between two looks at its points.
-_PATIENCE, _LOOK = 0.05, 0.5
+#: Seconds that a job waits at its start, and before it goes on after a change that interrupted it
+#: (more changes may follow, which need the processors); seconds between two looks at its points.
+_PATIENCE, _AGAIN, _LOOK = 0.05, 1.0, 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +81,7 @@ def show_curves(state: UrlState, settings: RunSettings, family: Family) -> None:
     missing = [one for one in curves if not one.complete]
     busy = job and (job.error or (job.running and not job.cancelled))
     if FILLS and missing and not busy:
-        task, after = partial(fill_all, missing), max(pause(), _PATIENCE)
+        task, after = partial(fill_all, missing), max(pause(), _AGAIN if job else _PATIENCE)
         job = start(f"{state.page}:curve job", task, request=curves, after=after)
 
     def hand_over() -> None:

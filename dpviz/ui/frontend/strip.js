@@ -92,8 +92,8 @@ class Strip {
     const keys = this.data.cards
       .flatMap(({ shown, controls }, at) => (shown || active(at) ? controls : []))
       .map((key) => `[class*="st-key-${key}-"]`);
-    const rule = "{--dpv-lit:light-dark(#0b6aa2,#5ab3e8)}";
-    this.lights.textContent = keys.length ? keys.join() + rule : "";
+    const text = keys.length ? `${keys.join()}{--dpv-lit:light-dark(#0b6aa2,#5ab3e8)}` : "";
+    if (this.lights.textContent !== text) this.lights.textContent = text; // changes all styles
   }
 }
 
