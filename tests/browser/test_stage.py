@@ -137,6 +137,19 @@ def test_a_map_and_epsilon_are_on_the_first_screen(
     explorer(page, size).page.wait_for_function(FIRST)
 
 
+def test_the_button_has_the_name_of_the_other_map_and_covers_no_title(explorer: Callable) -> None:
+    page = explorer("audit", (390, 844)).page
+    flip = page.get_by_role("button", name="Show the map “with the person” instead of “without”")
+    title, heading = page.locator(".gtitle").first, page.locator(".annotation-text").first
+    above, below = title.bounding_box(), flip.bounding_box()
+    assert above["y"] + above["height"] <= below["y"]
+    flip.click()
+    page.wait_for_function(
+        "() => document.querySelector('.annotation-text').textContent.startsWith('with the person')"
+    )
+    assert heading.text_content().startswith("with the person")
+
+
 def test_a_tap_shows_the_other_map_in_the_same_place(explorer: Callable) -> None:
     page = explorer("", (390, 844)).page
     heading = page.locator(".annotation-text").first
@@ -148,7 +161,7 @@ def test_a_tap_shows_the_other_map_in_the_same_place(explorer: Callable) -> None
     assert heading.text_content().startswith("true")
     before = page.evaluate(place)
     # The button has a name, and the description of the picture is about both maps.
-    flip = page.get_by_role("button", name="Show the private map")
+    flip = page.get_by_role("button", name="Show the map “Two-stage” instead")
     flip.click()
     page.wait_for_function(
         "() => document.querySelector('.annotation-text').textContent.startsWith('Two-stage')"
@@ -158,7 +171,7 @@ def test_a_tap_shows_the_other_map_in_the_same_place(explorer: Callable) -> None
     assert "15 true" in alt
     assert "17 private" in alt
     assert page.locator(".gtitle").text_content()
-    back = page.get_by_role("button", name="Show the true map")
+    back = page.get_by_role("button", name="Show the map “true” instead")
     back.focus()
     page.keyboard.press("Enter")
     page.wait_for_function(

@@ -13,7 +13,7 @@ const NARROW = 560; // width in pixels below which a legend needs several lines
 const NARROWEST = 200; // least width in pixels of maps side by side; otherwise one is shown
 const LEAST_MAP = 180; // least height of a map in pixels
 const LEAST_FILL = 260; // least height in pixels of a figure that ends with the window
-const FLIP = 18; // additional pixels above a single map, for the button
+const FLIP = 18; // additional pixels above a single map, for half of the button
 const PROJECTED = 0.06; // additional share of the window's height on a projector
 const EDGE = 12; // pixels beside a map
 const LEGEND_MARK = 45; // pixels of a legend's mark with the space beside it
@@ -167,9 +167,11 @@ function fitted(figure, width, height, factor, side) {
   const bars = [layout.coloraxis, ...data.map((trace) => trace.marker ?? trace)]
     .filter((one) => one?.colorbar && one.showscale !== false).map((one) => one.colorbar);
   const reach = () => width - layout.margin.l - layout.margin.r;
-  const share = () => layout.xaxis.domain[1] - layout.xaxis.domain[0];
-  figure.single = across === 2 && share() * reach() < NARROWEST;
-  if (figure.single) {
+  const [low, high] = layout.xaxis.domain;
+  if (across === 2 && (high - low) * reach() < NARROWEST) {
+    const names = ["x domain", "x2 domain"].map((panel) => layout.annotations
+      .map(({ xref, text }) => xref === panel && /<b>(.*?)<\/b>/.exec(text)?.[1]).find(Boolean));
+    figure.single = side ? names.reverse() : names;
     single(figure, bars, side, factor);
     across = 1;
   }
@@ -389,9 +391,10 @@ class LiveFigure {
     pairUp(head.figure.data, head.pairs);
     const height = fitted(head.figure, width, room, factor, this.side);
     this.flip.hidden = !head.figure.single;
-    const [shown, other] = this.side ? ["private", "true"] : ["true", "private"];
-    this.flip.textContent = `⇄ ${other}`;
-    this.flip.setAttribute("aria-label", `Show the ${other} map instead of the ${shown} map`);
+    const [shown, other] = head.figure.single || [];
+    const ariaLabel = `Show the map “${other}” instead of “${shown}”`;
+    Object.assign(this.flip, { textContent: `⇄ ${other}`, ariaLabel });
+    this.flip.style.top = `${Math.max(0, margin.t - 2 * FLIP * factor)}px`;
     const above = legend?.orientation === "h" && legend.y >= 1 && !legend.yref;
     const beside = legend && legend.orientation !== "h" && (legend.x ?? 1) >= 1;
     if (width < NARROW && (above || beside)) {
@@ -429,9 +432,7 @@ class LiveFigure {
     const glide = still ? () => {} : this.fade();
     await Plotly.react(this.plot, head.figure.data, layout, this.config);
     glide();
-    for (const svg of this.plot.querySelectorAll(".main-svg")) {
-      svg.setAttribute("aria-hidden", "true");
-    }
+    for (const svg of this.plot.querySelectorAll(".main-svg")) svg.ariaHidden = "true";
     if (this.pieces?.run !== head.figure.pieces?.run) document.documentElement.dataset.dpvLit = "";
     this.pieces = head.figure.pieces;
     if (!this.ready) this.plot.on("plotly_afterplot", () => this.drawnAgain());
@@ -629,10 +630,8 @@ class LiveFigure {
 
   // Hide numbers that are too small to read; they appear again after zooming in.
   hideBlur() {
-    for (const text of this.plot.querySelectorAll(".heatmap-label text")) {
-      const small = parseFloat(text.style.fontSize) < SMALLEST_NUMBER;
-      text.style.visibility = small ? "hidden" : "";
-    }
+    for (const { style } of this.plot.querySelectorAll(".heatmap-label text"))
+      style.visibility = parseFloat(style.fontSize) < SMALLEST_NUMBER ? "hidden" : "";
   }
 
   // Send the point's position and its trace's "meta" to the program.
