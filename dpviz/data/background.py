@@ -68,11 +68,9 @@ class Background:
 
 
 def coastlines(domain: Domain, *, swapped: bool = False) -> Lines:
-    """Coastlines and borders (n, 2) inside a domain of degrees; latitude is first if ``swapped``.
-
-    The scale of the data is 1:50 million, so the lines are accurate to some kilometres. Longitudes
-    may be from 0 to 360 or from -180 to 180.
-    """
+    """Coastlines and borders (n, 2) in a domain of degrees; latitude is first if ``swapped``."""
+    # The lines are accurate to some kilometres. Longitudes may be from 0 to 360 or from -180 to
+    # 180.
 
     def build() -> Lines:
         import shapely
@@ -102,10 +100,7 @@ def _earth() -> NDArray[Any]:
 
 
 def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
-    """Return the parts of shapely lines that are inside a domain of two axes, without tiny details.
-
-    Parts smaller than the fraction ``least`` of the domain are left out.
-    """
+    """Parts of shapely lines in a domain; those below the fraction ``least`` of it are left out."""
     import shapely
 
     (west, east), (south, north) = domain.bounds
@@ -149,10 +144,7 @@ def _has_place(feature: Any) -> bool:
 
 
 def read_background(content: bytes, name: str) -> Background:
-    """Read the lines of a GeoJSON file, and the outlines of its polygons.
-
-    Raises InputError if the file is too large, is not GeoJSON, or has neither lines nor polygons.
-    """
+    """Read lines and outlines of polygons of a GeoJSON file; InputError if there are none."""
     import shapely
 
     if len(content) > MOST_BYTES:

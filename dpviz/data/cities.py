@@ -88,11 +88,7 @@ def near_city(lon: float, lat: float) -> str:
 
 
 def city_words(columns: Sequence[str], bounds: Bounds) -> str:
-    """Return a sentence with the largest city inside the bounds; '' if bounds are not degrees.
-
-    The sentence depends only on names and bounds. The sentence also says if latitude and longitude
-    seem to be exchanged.
-    """
+    """Sentence with the largest city inside bounds or exchanged bounds; '' if not in degrees."""
     if not in_degrees(columns, bounds):
         return ""
     inside, instead = _largest(columns, bounds)
@@ -107,10 +103,8 @@ def city_words(columns: Sequence[str], bounds: Bounds) -> str:
 
 
 def check_not_exchanged(columns: Sequence[str], domain: Domain) -> None:
-    """Raise InputError if bounds contain a city only after latitude and longitude are exchanged.
-
-    Names and bounds are public, so a release may be refused because of them.
-    """
+    """Raise InputError if bounds contain a city only after latitude and longitude are exchanged."""
+    # Names and bounds are public, so a release may be refused because of them.
     if not in_degrees(columns, domain.bounds):
         return
     inside, instead = _largest(columns, domain.bounds)
@@ -134,10 +128,8 @@ def _largest(columns: Sequence[str], bounds: Bounds) -> tuple[City | None, City 
 def exchanged(
     columns: Sequence[str], points: NDArray[np.float64], axes: tuple[int, int] = (0, 1)
 ) -> str:
-    """Question for the user if latitudes and longitudes seem to be exchanged; otherwise ''.
-
-    For exploring only, because points (n, d) are read; ``columns`` have the positions ``axes``.
-    """
+    """Question for the user if latitudes and longitudes seem to be exchanged; otherwise ''."""
+    # For exploring only, because points (n, d) are read; ``columns`` have the positions ``axes``.
     if not len(points) or not placed(columns):
         return ""
     # Use only the box of most records, because a few records may be anywhere.
@@ -160,10 +152,9 @@ def exchanged(
 
 
 def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:
-    """Square around a city; its width is in kilometres, its bounds are rounded to 0.001 degrees.
+    """Square around a city, ``width`` kilometres wide, rounded to 0.001 degrees.
 
-    Latitude is first if ``swapped``. Raises InputError if the square crosses a pole or the 180th
-    meridian, or spans the whole Earth.
+    Latitude is first if ``swapped``. InputError if it crosses a pole or the 180th meridian.
     """
     up = width * 500 / METRES_PER_DEGREE
     across = up / max(math.cos(math.radians(city.lat)), 1e-9)

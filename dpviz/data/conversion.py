@@ -144,11 +144,7 @@ def _decoded(
 
 
 def as_csv(table: Table | Dataset, most: int = MAX_BYTES) -> bytes:
-    """Convert a table, or a grid of counts with one or two axes, to the bytes of a CSV file.
-
-    Rows with an unusual number of fields are left out. Raises InputError if the grid has more
-    axes, or the file would have more than ``most`` bytes.
-    """
+    """CSV file of a table, or of a grid with one or two axes; InputError above ``most`` bytes."""
     stream = io.BytesIO()
     if isinstance(table, Table):
         Converted.of(replace(table, ragged=NO_ROWS)).write_csv(stream)

@@ -33,8 +33,7 @@ def count_cells(
 ) -> Counted:
     """Count the records of all parts in every cell, as :func:`dpviz.grid.counts.quantize` does.
 
-    Raises InputError if the grid and the domain have different numbers of axes, if the counts need
-    too much memory, or if a part can't be read.
+    Raises InputError if the numbers of axes differ, memory is short, or a part can't be read.
     """
     check_outside(outside)
     shape = grid_shape(grid, domain.ndim)

@@ -22,15 +22,11 @@ _ROWS = 2**18
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Classes:
-    """Known classes of records, with which scores compare clusters; no private run reads them.
-
-    ``names`` are the class names, without duplicates. ``codes`` (n,) has, for each record, the
-    position of its class in ``names``. ``column`` is the name of the column with the classes.
-    """
+    """Known classes of records, with which scores compare clusters; no private run reads them."""
 
     column: str
-    names: tuple[str, ...]
-    codes: NDArray[np.intp]
+    names: tuple[str, ...]  # without duplicates
+    codes: NDArray[np.intp]  # (n,) positions in ``names``
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,11 +98,10 @@ class Dataset:
         return hasher.hexdigest()
 
     def bounds(self, domain: Domain | None = None, *, from_data: bool = False) -> Domain:
-        """Domain of a run on these data.
+        """Domain of a run: ``domain``, else the declared one, else the points' range (not public).
 
-        The domain is ``domain`` if given, otherwise the declared domain, otherwise the shape of the
-        grid or the range of the points, which is not private. With ``from_data``, a declared domain
-        of points is ignored. Raises InputError if domain and data have different numbers of axes.
+        With ``from_data``, a declared domain of points is ignored. InputError if the numbers of
+        axes differ.
         """
         if self.counts is not None:
             sides = tuple((0.0, float(side)) for side in self.counts.shape)
@@ -139,10 +134,7 @@ class Dataset:
         )
 
     def select(self, columns: Sequence[str | int]) -> Dataset:
-        """Return only some of the columns, chosen by their names or by their numbers from 1.
-
-        Raises InputError if a column is unknown or the data are a grid of counts.
-        """
+        """Return some columns, by name or number from 1; InputError if unknown, or for counts."""
         if self.points is None:
             raise InputError(
                 "columns can't be chosen from a grid of counts, whose axes are fixed: leave them "
@@ -167,10 +159,7 @@ def positions_of(columns: Sequence[str | int], known: Sequence[str], place: str)
 
 
 def position_of(column: str | int, columns: Sequence[str], place: str) -> int:
-    """Position, from 0, of a column that the user gives by its name or by its number from 1.
-
-    Raises InputError, which contains the table's name ``place``, if the column does not exist.
-    """
+    """Position, from 0, of a column by name or number; InputError names the table ``place``."""
     text = str(column)
     if isinstance(column, str) and column in columns:
         return columns.index(column)

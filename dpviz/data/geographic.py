@@ -1,7 +1,6 @@
 """Decide which column is horizontal and which column is vertical on a map.
 
-The decision depends only on column names and declared bounds, which are public, so a release may
-use it. Values of records never decide.
+Only public column names and declared bounds decide, never records, so a release may use it.
 """
 
 from __future__ import annotations
@@ -115,19 +114,14 @@ def placed(columns: Sequence[str]) -> Placed:
 
 
 def lon_first(columns: Sequence[str]) -> list[str]:
-    """Return the columns in map order: of the first two columns, the horizontal column is first.
-
-    A column is horizontal if its name means a longitude, an x or an easting.
-    """
+    """The columns in map order: of the first two, a longitude, x or easting is first."""
     across, up = map_axes(columns)
     return [columns[across], columns[up], *columns[2:]] if len(columns) > 1 else list(columns)
 
 
 def map_axes(columns: Sequence[str], bounds: Bounds = ()) -> tuple[int, int]:
-    """Return the positions of the first two columns on a map: horizontal, then vertical.
-
-    If the names are not clear, bounds of degrees decide, because only a longitude exceeds 90.
-    """
+    """Positions of the first two columns on a map: horizontal, then vertical."""
+    # If the names are not clear, bounds of degrees decide, because only a longitude exceeds 90.
     pair = list(columns[:2])
     if len(pair) < 2 or _are_across_and_up(*pair):
         return (0, 1)
@@ -145,10 +139,8 @@ def in_degrees(columns: Sequence[str], bounds: Bounds) -> bool:
 
 
 def mixed_up(columns: Sequence[str], domain: Domain | None) -> str:
-    """Return an error message if a latitude has the bounds of a longitude; otherwise ''.
-
-    Only a longitude exceeds 90 degrees. Bounds beyond 360 have another unit and are accepted.
-    """
+    """Return an error message if a latitude has the bounds of a longitude; otherwise ''."""
+    # Only a longitude exceeds 90 degrees. Bounds beyond 360 have another unit and are accepted.
     if domain is None or not domain.declared or len(columns) != domain.ndim:
         return ""
     for lon, lat in permutations(range(domain.ndim), 2):

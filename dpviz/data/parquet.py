@@ -21,10 +21,9 @@ _BUFFER = 2**18
 
 
 class ParquetCells(Cells):
-    """Columns of a whole Parquet file in memory, without nested columns.
+    """Columns of a whole Parquet file in memory; ``flat`` are positions of numbers or text.
 
-    ``names`` and ``schema`` describe all columns. ``flat`` has the positions of the columns with
-    numbers or text. Raises InputError if the file is not Parquet or has too many columns.
+    Nested columns are left out. InputError if the file is not Parquet or has too many columns.
     """
 
     def __init__(self, data: bytes, name: str) -> None:

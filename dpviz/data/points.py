@@ -93,11 +93,7 @@ def select_points(
     classes: str | int | None = None,
     leave_out: bool = False,
 ) -> Dataset:
-    """Points of a table that was read for exploring; see :func:`read`.
-
-    Raises InputError; if only a few rows contain a value that is not a number, this error is an
-    :class:`UnreadableError`.
-    """
+    """Points of a table that was read for exploring; errors as in :func:`read`."""
     unreadable: Unreadable = "leave out" if leave_out else "refuse"
     if columns is not None:
         return table.select(columns, unit=unit, classes=classes, unreadable=unreadable)

@@ -67,11 +67,10 @@ def length(metres: float) -> str:
 
 
 def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Scale:
-    """Return the ratio of the two axes of a map, based on their names and bounds.
+    """Ratio of the two axes of a map, from their names and bounds; ``axes`` overrides the names.
 
-    ``axes`` overrides the names. The names decide in three cases: they are longitude and latitude,
-    with bounds in degrees; they end with the same unit; or they are a pair such as x and y, or
-    easting and northing. In other cases, the axes have the same unit if their extents are similar.
+    The names decide if they are longitude and latitude with bounds in degrees, end with the same
+    unit, or are a pair such as x and y. Else the unit is the same if the extents are similar.
     """
     spans = [high - low for low, high in domain.bounds]
     apart = max(spans) / min(spans)

@@ -29,11 +29,7 @@ _OF_FILE = re.compile(r"(?:file|local)://(?:localhost)?(/[^?#]*)(.*)", re.IGNORE
 
 
 def local_path(named: str) -> str:
-    """Convert the address of a local file to its path; return other names unchanged.
-
-    Raises InputError if the address of a local file contains more than a path, or if the store is
-    unknown.
-    """
+    """Path of the address of a local file, or the name; InputError if it has more than a path."""
     start = ADDRESS.match(named)
     if not start or start[1].lower() in STORES:
         return named
@@ -54,21 +50,15 @@ def local_path(named: str) -> str:
 
 
 def is_nameless(named: str) -> bool:
-    """Return whether a name is a pattern or a store address, which do not identify a file.
-
-    The same pattern matches other files in another folder, and many addresses may mean the same
-    store.
-    """
+    """Whether a name is a pattern or a store address, which may mean other files elsewhere."""
     path = local_path(named)
     return bool(ADDRESS.match(path)) or (bool(PATTERN.search(path)) and not os.path.exists(path))
 
 
 def store_origin(address: str, inner: str) -> Origin:
-    """Origin of the ``address`` that the user typed; ``inner`` is its path in the store.
-
-    All spellings of an address have the same origin, for any options and user names in it.
-    Addresses of different files may have the same origin, and then share a budget, which is safe.
-    """
+    """Origin of the ``address`` that the user typed; ``inner`` is its path in the store."""
+    # All spellings of an address have the same origin. Addresses of different files may share an
+    # origin, and then share a budget, which is safe.
     store = STORES[address.split("://", 1)[0].lower()]
     place = posixpath.normpath("/" + unquote(re.split("[?#]", inner)[0])).lstrip("/")
     if store in ("az", "hf", "oci"):  # remove an account, a version or a namespace
@@ -79,11 +69,9 @@ def store_origin(address: str, inner: str) -> Origin:
 
 
 def each_once(paths: Sequence[str]) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...]]:
-    """Files without repetition, under their first names; their origins; and a note on other names.
-
-    Otherwise each record of a file with two hard or symbolic links would count twice, and one
-    record could change the result twice.
-    """
+    """Files without repetition, under their first names; their origins; a note on other names."""
+    # Otherwise a file with two links would count twice, and one record could change the result
+    # twice.
     kept: dict[str, tuple[str, Origin]] = {}
     others = []
     for path in paths:

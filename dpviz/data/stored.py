@@ -1,8 +1,7 @@
 """Records that remain in their files or arrays: every pass reads them again, part by part.
 
-One task reads one part: a file, some row groups of a large Parquet file, or an array. Each pass
-adds up the tables of all parts, see :mod:`dpviz.data.engine`. So the memory of a pass depends only
-on the size of the tables, not on the number of records.
+A part is a file, some row groups of a large Parquet file, or an array. The memory of a pass depends
+only on the size of its tables, see :mod:`dpviz.data.engine`, not on the number of records.
 """
 
 from __future__ import annotations
@@ -86,10 +85,7 @@ class Stored:
 
 
 def is_stored(source: object) -> bool:
-    """Return whether a path names records that are not read into memory.
-
-    These are folders, patterns, addresses in an object store, and files too large for memory.
-    """
+    """Whether a path is a folder, a pattern, an address in a store, or too large for memory."""
     if not isinstance(source, str | os.PathLike):
         return False
     text = local_path(os.fspath(source))

@@ -1,10 +1,8 @@
 """Keep at most m records of each person in stored records, without loading all rows.
 
-The choice of a person's records depends only on the rows of this person, so it can be made for a
-few persons at a time. The first pass distributes the rows over files by a hash of the person. Each
-file contains all rows of its persons, and is small enough to be capped in memory. From each batch
-of rows, at most m rows of a person are written; all other rows of the batch can't be chosen any
-more. So no file becomes too large, even if one person has most of the rows.
+The choice depends only on the rows of the person, so it can be made for a few persons at a time.
+The first pass deals the rows over files by a hash of the person, from each batch at most m rows of
+each; the others can't be chosen any more. So each file is small enough to be capped in memory.
 """
 
 from __future__ import annotations
@@ -55,12 +53,10 @@ def capped(
 ) -> Iterator[Stored]:
     """Stored records with at most ``cap`` records of each person; the ``with`` block deletes them.
 
-    :func:`dpviz.data.units.cap_records` returns the same records in another order. The chosen
-    columns and the identifiers are written to the folder for temporary files. Only this user can
-    read the files, and they are removed at the end. Rows without a person in the column ``unit`` (a
-    name, or a number from 1) are left out. ``progress`` and ``cancelled`` are called between parts.
-    Raises InputError if the records are not in files, if the column is missing, or if ``cap`` is
-    below 1.
+    They are those of :func:`dpviz.data.units.cap_records`, in another order. The chosen columns and
+    identifiers are in temporary files, which only this user can read. Rows without a person in the
+    column ``unit`` (a name, or a number from 1) are left out. InputError if the records are not in
+    files, the column is missing, or ``cap`` is below 1.
     """
     check_cap(cap)
     parts = [part for part in source.parts if isinstance(part, FilePart)]
@@ -108,11 +104,7 @@ def _deal(
     seed: int,
     steps: Work,
 ) -> tuple[int, int, int]:
-    """Write rows to the files of their persons: from each batch at most ``cap`` rows per person.
-
-    Returns the number of rows without a person or a finite number, the number of these rows that
-    have a rounded identifier, and the number of rows beyond the cap.
-    """
+    """Write at most ``cap`` rows per person and batch; numbers of rows dropped, rounded, beyond."""
     fields = [(str(axis), pa.float64()) for axis in range(len(columns))]
     schema = pa.schema([*fields, ("person", pa.large_string())])
     dropped = rounded = left = 0

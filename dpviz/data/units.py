@@ -68,12 +68,10 @@ ROUNDED = (
 def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     """Keep at most ``cap`` records of each person, for points with ``units``.
 
-    The choice for a person depends only on the rows of this person and on a key of the run: the
-    rows with the smallest keyed hashes remain. (If all rows were shuffled instead, one more person
-    would change the choice for all persons.) Exploring always uses the key of one ``seed``, so that
-    screen and command line show the same records. A release uses a secret key.
-
-    Raises InputError if the data have no unit column or ``cap`` is below 1.
+    The rows with the smallest keyed hashes remain, so the choice depends only on the rows of the
+    person and on a key of the run. (If all rows were shuffled, one more person would change all
+    choices.) Exploring uses the key of one ``seed``, a release a secret key. InputError if the data
+    have no unit column or ``cap`` is below 1.
     """
     if dataset.units is None or dataset.points is None:
         raise InputError("cap needs a unit column: name the column that identifies persons.")
@@ -137,10 +135,8 @@ def hash_places(persons: pd.Categorical, places: int) -> NDArray[np.intp]:
 def smallest_hashes(
     points: NDArray[np.float64], persons: pd.Categorical, cap: int, seed: int
 ) -> NDArray[np.intp]:
-    """Positions of the ``cap`` rows per person with the smallest hashes, in increasing order.
-
-    A row that is chosen from all rows is also chosen from any batch that contains it.
-    """
+    """Positions of the ``cap`` rows per person with the smallest hashes, in increasing order."""
+    # A row that is chosen from all rows is also chosen from any batch that contains it.
     import pandas as pd
 
     key = f"{np.random.default_rng(seed).integers(10**16):016d}"
@@ -155,11 +151,10 @@ def smallest_hashes(
 def identified(units: NDArray[np.generic], *, rounded: bool = False) -> pd.Categorical:
     """Text of every identifier (n,), independent of the type of its column.
 
-    A single unusual identifier can turn a column of whole numbers into decimals or text. This must
-    not change the choice for other persons. So 7, 7.0 and 007 always mean the same person. The code
-    is -1 if a cell does not identify a person, or if rounding may have made the identifiers of
-    several persons equal; with ``rounded``, for classes, it is not -1 in the second case. An error
-    would reveal one record.
+    One unusual identifier can turn a column of whole numbers into decimals or text, and must not
+    change the choice for others. So 7, 7.0 and 007 always mean the same person. The code is -1 if a
+    cell does not identify a person, or, unless ``rounded`` (for classes), if rounding may have made
+    identifiers equal. An error would reveal one record.
     """
     import pandas as pd
 
@@ -182,10 +177,7 @@ def identified(units: NDArray[np.generic], *, rounded: bool = False) -> pd.Categ
 
 
 def plain_text(text: str) -> str | None:
-    """Text of an identifier without invisible characters; None if it does not identify a person.
-
-    Two Unicode forms of the same name mean the same person.
-    """
+    """Text of an identifier without invisible characters, in one Unicode form; None if empty."""
     text = text.strip()
     if len(text) > _LONGEST:
         return None
@@ -207,10 +199,8 @@ def short_name(text: str) -> str:
 
 
 def is_rounded(text: str) -> bool:
-    """Return whether rounding may have made several identifiers equal to this identifier.
-
-    This is the case for numbers with an exponent, infinite numbers, and whole floats from 2**53 on.
-    """
+    """Whether rounding may have made several identifiers equal to this identifier."""
+    # This is so for numbers with an exponent, infinite numbers, and whole floats from 2**53 on.
     whole = _FLOAT.fullmatch(text)
     return float(whole[1]) >= MAX_EXACT if whole else _EXPONENT.fullmatch(text) is not None
 

@@ -1,7 +1,6 @@
 """The glossary explains every term of the screen in one or two sentences.
 
-Scores and parameters of the glossary come from the families. So the Glossary page, the
-documentation, the question marks and the menus show the same texts.
+Page, documentation, question marks and menus show these texts; families give scores and parameters.
 """
 
 from __future__ import annotations

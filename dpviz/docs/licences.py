@@ -1,7 +1,4 @@
-"""Licences of the packages that dpviz needs and of the data in dpviz; the file NOTICE lists both.
-
-``python -m dpviz.docs.licences > NOTICE`` rewrites that file.
-"""
+"""Licences of packages and data: ``python -m dpviz.docs.licences > NOTICE`` rewrites the list."""
 
 from __future__ import annotations
 

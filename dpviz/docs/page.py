@@ -24,10 +24,7 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]|~]|(?<=^)[#+-]|(?<=^\d)\.")
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """One page in Markdown, with its group in the menu.
-
-    A path is, for example, ``methods/privthr``. Links lead to Markdown files (``../privacy.md``).
-    """
+    """One page in Markdown, such as ``methods/privthr``, and its group."""
 
     path: str
     title: str
@@ -46,8 +43,6 @@ def title_of(text: str) -> str:
 def plain(text: object) -> str:
     r"""Return Markdown that shows exactly this text.
 
-    Examples
-    --------
     >>> plain("a_b < c | d")
     'a\\_b &lt; c &#124; d'
     """

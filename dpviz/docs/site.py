@@ -1,8 +1,7 @@
 """The site: pages in Markdown become HTML files that send no request to other hosts.
 
-The pages in ``pages/`` are written by hand. The templates of pages, and the template of the
-methods, get values from the code (:mod:`.generated`). The app builds the site when somebody first
-opens it, and ``make docs`` builds the same files in a folder.
+Pages in ``pages/`` are written by hand; templates get values from the code (:mod:`.generated`). The
+app builds the site when somebody first opens it, ``make docs`` into a folder.
 """
 
 from __future__ import annotations
@@ -59,10 +58,7 @@ def pages() -> dict[str, Page]:
 
 
 def build(folder: Path) -> int:
-    """Write the site into a folder, and return the number of pages.
-
-    Raises BrokenDocsError, before anything is written, if a link or a picture has no target.
-    """
+    """Write the site into a folder; return the number of pages, or raise BrokenDocsError first."""
     rendered = [render(page) for page in pages().values()]
     files = {f"{one.page.path}.html": _whole(one) for one in rendered}
     files |= {file.name: file.read_text(encoding="utf-8") for file in _SHARED}

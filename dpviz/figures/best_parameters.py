@@ -30,11 +30,7 @@ from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, Mode, blend
 
 
 def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
-    """Plot a score over two parameters: the first is horizontal, the second vertical.
-
-    Every cell shows its score. Marks show the best cell and the setting of the search. ``title``
-    names the method and the data.
-    """
+    """Plot a score over two parameters, the first horizontal; ``title`` names method and data."""
     values = finite(found.reached)
     low, high = _ends(values, found.score)
     named = _map_name(found)

@@ -1,7 +1,4 @@
-"""Numbers in the cells of a small heatmap, drawn as text by Plotly.
-
-Plotly makes the labels of a heatmap as large as its cells allow, at every figure size and zoom.
-"""
+"""Numbers in the cells of a small heatmap, which Plotly draws as large as the cells allow."""
 
 from __future__ import annotations
 
@@ -31,10 +28,8 @@ _BLANK = "\u2007"
 
 
 def written(band: NDArray[Any]) -> NDArray[np.str_]:
-    """Write integers without decimals, and other numbers with as many decimals as fit.
-
-    Multiples of a half or of a quarter, such as true coefficients, keep all their decimals.
-    """
+    """Write integers without decimals, and other numbers with as many decimals as fit."""
+    # Multiples of a half or of a quarter, such as true coefficients, keep all their decimals.
     values = np.asarray(band, dtype=float)
     exact = [n for n in range(3) if np.allclose(np.round(values, n), values, atol=1e-9, rtol=0)]
     side, tight = max(values.shape), float(np.abs(values).max()) >= 100
@@ -49,8 +44,8 @@ def cell_numbers(
 ) -> list[Trace]:
     """Write numbers, shape (right, up), into a heatmap's cells, unless there are too many cells.
 
-    ``colours`` are the colours of the cells, "#rrggbb", in the same shape. The result is one
-    invisible heatmap with labels for each text colour, black and white.
+    ``colours`` are those of the cells, "#rrggbb", in the same shape. The result is one invisible
+    heatmap with labels for each text colour, black and white.
     """
     if max(band.shape) > MOST:
         return []

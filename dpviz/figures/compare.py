@@ -79,22 +79,9 @@ def curves(
 ) -> Panels:
     """Plot medians or means over epsilon, or over another parameter, with bands of the draws.
 
-    The legend shows and hides a method in all panels.
-
-    Parameters
-    ----------
-    charts
-        Panels; at least one.
-    methods
-        Compared methods, including methods without results.
-    values
-        Budgets, or values of the other parameter; they set the range of the horizontal axis.
-    title
-        Common title of all panels, one line.
-    shared
-        Whether all panels show the same score and so have a common vertical axis.
-    axis, line
-        Parameter on the horizontal axis; number on the lines.
+    ``methods`` include those without results. ``values`` of the parameter ``axis`` set the range of
+    the horizontal axis. If panels have the same score, ``shared`` gives them a common vertical
+    axis. ``line`` is the number on the lines. The legend shows and hides a method in all panels.
     """
     # Four panels look better in two rows of two panels than in rows of three panels and one panel.
     columns = 2 if len(charts) == 4 else min(len(charts), MOST_COLUMNS)
@@ -168,10 +155,8 @@ def _span(values: Sequence[float], axis: Parameter) -> tuple[float, float]:
 
 
 def _reach(charts: Sequence[Chart], line: Line) -> tuple[float, float]:
-    """Ends of the vertical axis, which shows all bands and, without a log scale, starts at zero.
-
-    Plotly does not choose the range, because a first plot without rows would fix an empty range.
-    """
+    """Ends of the vertical axis, which shows all bands and, without a log scale, starts at zero."""
+    # Plotly does not choose the range, because a first plot without rows would fix an empty range.
     values = [chart.true for chart in charts if chart.true is not None]
     for chart in charts:
         plotted = ["low", "high", *line_columns(line)]

@@ -1,8 +1,7 @@
 """Figure of the stage that broke a true cluster: the true stages above the private stages.
 
-The figure shows all stages (:func:`dpviz.figures.wavecluster.stage_panels`), zoomed to the
-surroundings of the cluster. Every panel has the outline of the cluster, and a frame marks the stage
-that broke the cluster.
+All stages (:func:`dpviz.figures.wavecluster.stage_panels`) are zoomed to the surroundings of the
+cluster, which has an outline; a frame marks the stage that broke it.
 """
 
 from __future__ import annotations

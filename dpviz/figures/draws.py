@@ -63,11 +63,7 @@ _SPREAD = 0.26
 def wavecluster_maps(
     picture: WaveClusterPicture, draws: Draws, private: NDArray[np.bool_], name: str
 ) -> Panels:
-    """Probability that each cell is significant, next to the cells of one draw.
-
-    ``private`` marks the significant cells of this draw, on the true run's grid; ``name`` is the
-    draw's name.
-    """
+    """Probability that cells are significant, beside the cells ``private`` of the draw ``name``."""
     mode, domain, width = picture.mode, picture.domain, picture.width(picture.true.level)
     true = picture.true.significant
     chance = heatmap(
@@ -105,11 +101,8 @@ def wavecluster_maps(
 def kmeans_maps(
     picture: KMeansPicture, draws: Draws, shown: int, watched: NDArray[np.intp]
 ) -> Panels:
-    """Share of the draws in which records change their cluster, next to the centres of all draws.
-
-    ``shown`` is the position of the draw whose centres are marked. ``watched`` has the row numbers
-    of the records that ``draws.chance`` describes.
-    """
+    """Share of draws in which the records ``watched`` change cluster, beside the centres of all."""
+    # ``shown`` is the position of the draw whose centres are marked.
     assert draws.centers is not None  # noqa: S101 - draws of a k-means method
     mode, domain, axes = picture.mode, picture.shown_domain, picture.raster.axes
     points = picture.truth.records.points[watched][:, axes]
@@ -165,9 +158,9 @@ def strips(
 ) -> Panels:
     """Each score as a strip of dots, with its median, its band, and a mark for one draw.
 
-    ``current`` is the position of the marked draw. ``true`` has the values of the true run for the
-    scores that have such a value. ``bounds`` are a theorem's bounds for a score, shown as a
-    coloured band behind the dots. ``means`` adds a dotted line for the mean of each score.
+    ``current`` is the position of this draw. ``true`` has the values of the true run. ``bounds``
+    are a theorem's bounds for a score, shown as a coloured band. ``means`` adds a dotted line for
+    each mean.
     """
     bounds = bounds or {}
     data: list[Trace] = []

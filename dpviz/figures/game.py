@@ -161,17 +161,7 @@ def _centres(case: Case, title: str, seen: Seen, mode: Mode) -> Panels:
 
 
 def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mode: Mode) -> Panels:
-    """Plot shares of correct guesses with their bands, next to blind guessing and the limit.
-
-    Parameters
-    ----------
-    rows
-        Name and tally of each player; the first player is on top.
-    limit
-        Largest probability that any player can reach, e^epsilon / (1 + e^epsilon).
-    title
-        Title of the figure.
-    """
+    """Plot shares of correct guesses, the first player on top, beside a coin toss and ``limit``."""
     played = [(name, tally) for name, tally in rows if tally.guesses]
     names = [name for name, _ in rows]
     bands = 100 * np.array([tally.band() for _, tally in played]).reshape(-1, 2)

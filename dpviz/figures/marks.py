@@ -1,7 +1,7 @@
 """Common parts of all Plotly figures: traces, shapes, notes, axes, legends.
 
-Text is shown literally only if the function's description says so. All other text may contain tags,
-so external text must pass through :func:`literal`.
+All text may contain tags unless a description says "literally", so external text must pass through
+:func:`literal`.
 """
 
 from __future__ import annotations
@@ -47,10 +47,8 @@ LEGEND_RIGHT = {**LEGEND, "x": 1, "xanchor": "right"}
 
 
 def literal(text: str) -> str:
-    """Return text that Plotly shows literally: it finds no tags, entities or formulas in the text.
-
-    File names and column names are external, and Plotly would convert their tags to links.
-    """
+    """Return text that Plotly shows literally: it finds no tags, entities or formulas in it."""
+    # File names and column names are external, and Plotly would convert their tags to links.
     return html.escape(text, quote=False).replace("$", "&#36;")
 
 
@@ -113,18 +111,8 @@ def finite(values: Any) -> Floats:
 
 
 def base_layout(title: str, margin: tuple[int, int, int, int], **more: Any) -> dict[str, Any]:
-    """Base layout of all figures; the page's theme replaces Plotly's templates.
-
-    Parameters
-    ----------
-    title
-        Title in the top left corner; shown literally.
-    margin
-        Pixels at the left, right, top and bottom.
-    more
-        Further properties; they override the properties above. Legends are shown only if ``legend``
-        is given.
-    """
+    """Layout of all figures, with a title shown literally, and margins left, right, top, bottom."""
+    # The page's theme replaces Plotly's templates. Legends are shown only if ``legend`` is given.
     heading = {"text": literal(title), "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985}
     return {
         "title": heading,
@@ -290,11 +278,8 @@ _COUNTED = 16
 def heatmap(
     band: NDArray[Any], domain: Domain, width: Floats, hover: str | None = None, **more: Any
 ) -> Trace:
-    """Heatmap of an array over a domain with two axes; the first axis of the array is horizontal.
-
-    ``width`` is the width of a cell on each axis. If the last cells exceed the domain, they are cut
-    at its end.
-    """
+    """Heatmap of an array over a domain with two axes; the array's first axis is horizontal."""
+    # ``width`` is the width of a cell on each axis. Cells beyond the domain are cut at its end.
     z = band.T
     places: dict[str, Any] = {}
     for name, cells, (low, high), step in zip("xy", band.shape, domain.bounds, width, strict=True):
@@ -323,11 +308,9 @@ def coded(colours: list[str]) -> dict[str, Any]:
 def cluster_codes(
     labels: NDArray[Any], shade: NDArray[Any], mode: Mode, wrong: NDArray[np.bool_] | None = None
 ) -> NDArray[np.uint8]:
-    """Codes of cells for :func:`cluster_colours`.
-
-    Label 0 is noise; the labels 1, 2, ... use the colours in turn, and ``wrong`` cells have the
-    last colour. Shade 0 is the palest, 2 the full colour.
-    """
+    """Codes of cells for :func:`cluster_colours`."""
+    # Label 0 is noise; labels 1, 2, ... use the colours in turn; ``wrong`` cells have the last
+    # colour. Shade 0 is the palest, 2 the full colour.
     entry = np.where(labels > 0, (labels - 1) % len(CLUSTERS[mode]) + 1, 0)
     if wrong is not None:
         entry = np.where(wrong, len(CLUSTERS[mode]) + 1, entry)
@@ -347,10 +330,7 @@ def cluster_colours(mode: Mode) -> dict[str, Any]:
 
 
 def true_points(counts: NDArray[Any], domain: Domain, width: Floats, mode: Mode) -> Trace:
-    """Grey cells where there are records, above all other traces: the overlay :data:`OVERLAY`.
-
-    ``counts`` are the numbers of records per cell of a lattice, shape (right, up).
-    """
+    """Overlay :data:`OVERLAY`: grey cells where records are, from counts (right, up)."""
     scale = coded([faded(NOISE[mode], 0), faded(NOISE[mode], 0.75)])
     return heatmap(counts > 0, domain, width, name=OVERLAY, **scale)
 
@@ -363,10 +343,8 @@ def overlay_note(mode: Mode) -> str:
 def outline(
     labels: NDArray[Any], domain: Domain, width: Floats, line: dict[str, Any], hatched: int = 0
 ) -> Trace:
-    """Borders between the cells of a mask, or of labels (right, up), as one line with gaps.
-
-    ``hatched`` is the number of diagonal strokes that begin on a side of each cell in the mask.
-    """
+    """Borders between the cells of a mask, or of labels (right, up), as one line with gaps."""
+    # ``hatched`` is the number of diagonal strokes that begin on a side of each cell in the mask.
     edges: list[NDArray[Any]] = []
     # The border between two neighbours on one axis is parallel to the other axis.
     for across in (0, 1):
@@ -398,19 +376,14 @@ def hatching(labels: NDArray[Any], domain: Domain, width: Floats, mode: Mode) ->
 
 
 def cell_edges(at: Any, low: float, high: float, width: float) -> Floats:
-    """Positions on an axis where the cells with these indexes begin, up to the end of the domain.
-
-    If the block size does not divide the side of the grid, the last blocks exceed the domain.
-    """
+    """Positions on an axis where the cells with these indexes begin, up to the domain's end."""
+    # If the block size does not divide the side of the grid, the last blocks exceed the domain.
     place = low + width * np.asarray(at, dtype=float)
     return np.where(place > high - _ROUNDING * width, high, place)
 
 
 def middles(index: Any, domain: Domain, width: Floats) -> tuple[Floats, Floats]:
-    """Middles of cells on both axes; for a cut cell, the middle of the part inside the domain.
-
-    ``index`` has the cell numbers on both axes, as two arrays of the same shape.
-    """
+    """Middles of the cells with numbers ``index`` on both axes, or of their parts in the domain."""
     x, y = (
         np.where(
             low + (at + 1) * step > high + _ROUNDING * step,

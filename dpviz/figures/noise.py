@@ -12,10 +12,7 @@ from dpviz.metrics.bands import band_words
 
 
 def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
-    """Plot means of absolute noise with their bands, and the expected value of the distribution.
-
-    ``table`` is the table of :class:`dpviz.experiments.illustrations.NoiseFigure`.
-    """
+    """Plot means of absolute noise with their bands, and the expected value of the distribution."""
     epsilons, mean, low, high, law = (
         table[name].to_numpy(dtype=float) for name in ("epsilon", "mean", "low", "high", "law")
     )

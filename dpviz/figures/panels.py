@@ -27,11 +27,7 @@ FRAME = {"showgrid": False, "zeroline": False, "showline": True, "mirror": True}
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Panels:
-    """A figure of panels, as plain dictionaries in the form of Plotly's JSON.
-
-    Dictionaries are fast to redraw; :meth:`figure` converts them to a
-    ``plotly.graph_objects.Figure``.
-    """
+    """A figure of panels, as plain dictionaries in the form of Plotly's JSON, fast to redraw."""
 
     data: list[Trace]
     layout: dict[str, Any]
@@ -158,11 +154,7 @@ def add_maps(
     across: int = 2,
     ground: Ground = PLAIN,
 ) -> list[Trace]:
-    """Put maps side by side on linked axes; a map is a heading with tags, and its traces.
-
-    Their axes and headings are added to the layout. All traces are returned, assigned to their
-    axes.
-    """
+    """Put maps (heading with tags, traces) on linked axes of the layout; return all traces."""
     data = []
     lines = ground.lines(columns, domain)
     for slot, (heading, traces) in enumerate(maps):

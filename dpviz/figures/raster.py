@@ -80,10 +80,7 @@ class RecordRaster(Raster):
 def cell_means(
     points: NDArray[np.float64], values: NDArray[np.float64], domain: Domain, side: int
 ) -> NDArray[np.float64]:
-    """Mean of values (n,) over the records (n, 2) in each cell of a lattice (side, side).
-
-    The mean of an empty cell is NaN.
-    """
+    """Mean of values (n,) over the records (n, 2) in each cell (side, side); NaN if empty."""
     cells = flat_cells(points, domain, (side, side))
     records, sums = (np.bincount(cells, one, minlength=side**2) for one in (None, values))
     means = np.where(records > 0, sums / np.maximum(records, 1), np.nan)

@@ -37,10 +37,7 @@ _HEADROOM = 6
 
 
 def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
-    """Plot the share of draws that meet the target, and the score's band, over the budget.
-
-    ``title`` names the method and the data.
-    """
+    """Plot the share of draws that meet the target, and the score's band, over the budget."""
     score, n = score_of(goal.target.score).title, len(goal.seeds)
     left, right = _SIDES
     goals = (

@@ -29,36 +29,22 @@ class Thumbnail:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StageCard:
-    """What the strip shows of one stage.
-
-    Parameters
-    ----------
-    name, fact, said
-        Name of the stage; its fact in few letters; the same fact in words, with the true value.
-    parameters
-        Names of the parameters that act at this stage.
-    thumbnails
-        True and private picture; None if a run has nothing to show.
-    missing
-        Whether the method has no such stage; then ``fact`` is the reason.
-    offer
-        Whether another method has what is missing here.
-    """
+    """What the strip shows of one stage."""
 
     name: str
-    fact: str
-    said: str
-    parameters: tuple[str, ...]
+    fact: str  # in few letters; the reason if the stage is missing
+    said: str  # the fact in words, with the true value
+    parameters: tuple[str, ...]  # names of those that act at this stage
+    #: True and private picture; None if a run has nothing to show.
     thumbnails: tuple[Thumbnail | None, Thumbnail | None] = (None, None)
-    missing: bool = False
-    offer: bool = False
+    missing: bool = False  # whether the method has no such stage
+    offer: bool = False  # whether another method has what is missing here
 
 
 def shrunk(cells: NDArray[Any]) -> NDArray[Any]:
-    """Combine cells into blocks, at most ``MOST`` a side; any array of two axes.
-
-    A block gets the value of its cells that is farthest from zero, so a single cell stays visible.
-    """
+    """Combine cells into blocks, at most ``MOST`` a side; any array of two axes."""
+    # A block gets the value of its cells that is farthest from zero, so a single cell stays
+    # visible.
     step = -(-max(cells.shape) // MOST)
     if step == 1:
         return cells

@@ -1,9 +1,8 @@
 """Messages on the screen, and escaping of untrusted text for Streamlit's Markdown.
 
-Streamlit reads messages, captions, labels and tooltips as Markdown, and an image in Markdown
-contacts a host. Links, file names, column names and typed text are untrusted, and errors quote
-them. So the functions below show all messages and escape their text. Code that writes other
-Markdown escapes untrusted text with :func:`plain_text`.
+Streamlit reads messages, captions, labels and tooltips as Markdown, in which an image contacts a
+host. Links, names and typed text are untrusted, and errors quote them. So the functions below
+escape their text; code that writes other Markdown uses :func:`plain_text`.
 """
 
 from __future__ import annotations
@@ -37,20 +36,8 @@ _JOINERS_IN_WORDS = "\u200c\u200d"
 
 
 def plain_text(text: object) -> str:
-    r"""Return Markdown that Streamlit shows as exactly this text, on one line.
+    r"""Return Markdown that Streamlit shows as exactly this text (or object), on one line.
 
-    Parameters
-    ----------
-    text
-        Text, or an object to show as text, such as an error.
-
-    Returns
-    -------
-    str
-        Markdown for any element of Streamlit. Unprintable characters become escape sequences.
-
-    Examples
-    --------
     >>> plain_text("![b](http)")
     '!\\[b\\](http)'
     >>> plain_text("p_1 = 0.5: too low.")

@@ -62,10 +62,7 @@ _ENTERED, _SHOWN, _LAST = "app:entered", "app:shown", "app:last"
 
 
 def run_page(name: str, page_state: Callable[[], State], build: Callable[[State], None]) -> None:
-    """Run a page: read its controls from the link, show errors of the link, and draw the content.
-
-    ``name`` is the name of the page's file in ``pages/``, without the extension.
-    """
+    """Run the page ``pages/name.py``: read controls from the link, show its errors, draw it."""
     _start_by_app(name)
     with errors_shown():
         if name not in OPEN_TO_GUESTS:
@@ -91,10 +88,8 @@ def _run(name: str, page_state: Callable[[], State], build: Callable[[State], No
 
 @st.fragment
 def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
-    """Draw a part of a page; its controls redraw only this part.
-
-    ``draw`` returns False while the user drags a slider; then values are not written to the link.
-    """
+    """Draw a part of a page; its controls redraw only this part."""
+    # ``draw`` returns False while the user drags a slider; then values are not written to the link.
     crowd = sessions() > CROWD
     with errors_shown(), PAGES, PLACES.taken() if crowd else nullcontext():
         if draw(state, *given):
@@ -115,11 +110,10 @@ def enter() -> None:
 
 
 def _start_by_app(path: str) -> None:
-    """Start a page through ``app.py`` if Streamlit has started the page alone.
-
-    Until a session first calls ``st.navigation``, a new server handles a link to a page by running
-    only the page's file, without ``app.py``. Any call of ``st.navigation`` ends this mode.
-    """
+    """Start a page through ``app.py`` if Streamlit has started the page alone."""
+    # Until a session first calls ``st.navigation``, a new server handles a link to a page by
+    # running only the page's file, without ``app.py``. Any call of ``st.navigation`` ends this
+    # mode.
     if st.session_state.get(_SHOWN) != path:
         st.session_state[_SHOWN] = path
         opened(path)
@@ -135,9 +129,8 @@ def _start_by_app(path: str) -> None:
 def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
     """Show the navigation; return the requested page and its title.
 
-    ``doors`` are names of links, and for each link the files in ``pages/`` with their titles. The
-    first page has the empty path, and also a path with its name, because people type this name. The
-    pages of the last door are in a menu.
+    ``doors`` are names of links, with the files in ``pages/`` and their titles; the last door is a
+    menu. The first page has the empty path, and also its name, because people type this name.
     """
     *names, menu = doors
     if is_guest():
@@ -217,11 +210,9 @@ def _ask_after_reconnect() -> None:
 
 @st.cache_resource(show_spinner=False)
 def freeze_loaded_objects(page: str) -> bool:
-    """Exclude the objects that a page loaded from garbage collection, once per process and page.
-
-    A collection takes 100 ms for the objects of imported libraries, and meanwhile the page waits.
-    These objects are never freed anyway.
-    """
+    """Exclude the objects that a page loaded from garbage collection, once per process and page."""
+    # A collection takes 100 ms for the objects of imported libraries, and meanwhile the page waits.
+    # These objects are never freed anyway.
     gc.collect()
     gc.freeze()
     return True

@@ -38,10 +38,9 @@ def engine_of(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Iterator[Engine]:
-    """Return the engine with a name in ``ENGINES``; the class ``Local`` describes the callbacks.
+    """Return the engine with a name in ``ENGINES``; for the callbacks see ``Local``.
 
-    Raises InputError if name and scheduler address do not match, Dask is not installed, or no
-    scheduler with a worker answers.
+    Raises InputError if name and address do not match, Dask is not installed, or no worker answers.
     """
     check_engine(name, scheduler)
     if scheduler is None:

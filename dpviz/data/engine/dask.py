@@ -1,8 +1,7 @@
 """The engine for many machines: Dask tasks read one part each, and further tasks add the tables.
 
-Parts and work are sent to the workers, and tables are sent back. No record is sent, and workers do
-not sample noise. If a worker dies, its tables are lost; then other workers read the parts of this
-worker again, so the total is the same.
+No record is sent, and workers do not sample noise. If a worker dies, other workers read its parts
+again, so the total is the same.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ LOST = 40.0
 class Cluster(AbstractContextManager["Cluster"]):
     """Connection to the workers of a Dask scheduler; as a context manager it is closed at the end.
 
-    ``scheduler`` is the address that ``dask scheduler`` prints, such as "tcp://10.0.0.1:8786". The
-    callbacks are described at :class:`~dpviz.data.engine.local.Local`. Raises InputError if Dask is
-    not installed, or no scheduler with a worker answers.
+    ``scheduler`` is an address such as "tcp://10.0.0.1:8786"; for the callbacks see
+    :class:`~dpviz.data.engine.local.Local`. InputError if Dask is not installed, or no worker
+    answers.
     """
 
     scheduler: str

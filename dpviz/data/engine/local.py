@@ -18,11 +18,7 @@ AHEAD = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Local:
-    """Threads of this process.
-
-    Each pass calls ``progress`` with the number of parts read so far and the number of all parts.
-    Between two parts, the pass calls ``cancelled`` to check whether to stop.
-    """
+    """Threads of this process; between two parts, a pass reports progress and may be cancelled."""
 
     progress: Progress | None = None
     cancelled: IsCancelled | None = None

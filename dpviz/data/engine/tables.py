@@ -1,8 +1,7 @@
 """Common types of all engines: a part, the work on a part, and sums of tables.
 
-Sums of whole numbers are the same in any order. Sums of floats depend on the order, so floats are
-added in the order of the parts. So every engine returns the same tables bit for bit, for any number
-of workers, and even if some workers die.
+Sums of floats depend on the order, so floats are added in the order of the parts. So every engine
+returns the same tables bit for bit, for any number of workers, and even if some workers die.
 """
 
 from __future__ import annotations
@@ -49,11 +48,7 @@ class Part(Titled, Protocol):
 
 
 class Engine(Protocol):
-    """Runs the same work on all parts of the records.
-
-    Raises InputError, which names the part, if a part can't be read or has changed. Raises
-    Cancelled if the user stops the run.
-    """
+    """Runs the same work on all parts; InputError names an unreadable or changed part."""
 
     def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
         """Return the tables of each part, in the order of the parts."""

@@ -46,11 +46,10 @@ _LOOKED_AT = 1000
 
 
 class ArrowCells(TableCells):
-    """Rows of a file that people may have written by hand, with column names.
+    """Rows of a file that people may have written by hand, with column names."""
 
-    Text cells in ``missing`` mean a missing value, in addition to the usual marks. With ``tidy``,
-    currency signs and further marks for missing values are allowed.
-    """
+    # Text cells in ``missing`` mean a missing value, in addition to the usual marks. With ``tidy``,
+    # currency signs and further marks for missing values are allowed.
 
     def __init__(
         self, rows: Rows, names: Sequence[str], missing: Collection[str], *, tidy: bool = True

@@ -108,10 +108,7 @@ def tables_within(file: File) -> tuple[str, ...]:
 
 
 def read_npz(file: File, options: Options) -> Table:
-    """Read a table from one array of a .npz file, or from several arrays (n,) of equal length.
-
-    Raises InputError if it is not clear which array to read.
-    """
+    """Read an array of a .npz file, or several arrays (n,) of equal length; or InputError."""
     names = _array_names(file)
     if options.part is not None and options.part not in names:
         raise InputError(

@@ -69,11 +69,7 @@ _DAMAGED = (
 
 
 def read_layer(file: File, options: Options) -> Rows:
-    """Read the points of one layer. The first two columns are lon and lat, or x and y.
-
-    Raises InputError if the layer can't be read, has no points, or must be chosen from several
-    layers.
-    """
+    """Read one layer of points: lon and lat, or x and y, first; InputError if it must be chosen."""
     name = file.name
     whole, layers = _opened(file.data, name, options.part)
     layer = options.part if options.part in layers else layers[0]

@@ -1,7 +1,7 @@
 """Read columns from JSON: lists of records, lists of columns, one record per line, GeoJSON.
 
-The standard library decodes one value after another, so memory contains only one batch of objects.
-If a number is too large or nesting too deep, only this record is affected.
+One value after another is decoded, so memory contains only one batch of objects, and a number that
+is too large or nesting that is too deep affects only its record.
 """
 
 from __future__ import annotations
@@ -94,11 +94,10 @@ def _line_value(line: str) -> Any:
 
 
 class _Text:
-    """JSON text that is decoded step by step, and the tables in it; each key is a table's path.
+    """JSON text that is decoded step by step, and the tables in it; each key is a table's path."""
 
-    A table is a list of objects or lists, or an object with several lists of the same length. An
-    object with more members than a table may have columns also counts as a list.
-    """
+    # A table is a list of objects or lists, or an object with several lists of the same length. An
+    # object with more members than a table may have columns also counts as a list.
 
     def __init__(self, whole: str, name: str) -> None:
         self.all, self._name = whole, name

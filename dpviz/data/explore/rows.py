@@ -15,10 +15,7 @@ from dpviz.data.reading.unread import NO_ROWS, NamedRows
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The user's options for a file; where they are None, the reader guesses and reports its guess.
-
-    See :func:`~dpviz.data.reading.read.read_table`.
-    """
+    """Options of :func:`~dpviz.data.reading.read.read_table`; the reader guesses what is None."""
 
     skip: int | None = None
     header: bool | None = None

@@ -1,8 +1,7 @@
 """Read sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods) as rows, with calamine.
 
-For formulas, the stored result is read. The library allocates memory for all cells up to the last
-cell. For damaged files it may wait endlessly or crash its process. So it runs in a separate process
-with limits.
+The library allocates memory for all cells up to the last cell. For damaged files it may wait
+endlessly or crash its process. So it runs in a separate process with limits.
 """
 
 from __future__ import annotations

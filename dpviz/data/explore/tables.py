@@ -23,10 +23,7 @@ from dpviz.data.reading.table import Table, doubtful, named_table
 def table_of(
     rows: Rows, name: str, options: Options, memory: int | None = None, *, exact: bool = False
 ) -> Table:
-    """Convert rows to a table; with ``exact``, all rows and columns stay unchanged.
-
-    Raises InputError if no rows or no readable columns remain.
-    """
+    """Convert rows to a table, with ``exact`` unchanged; InputError without rows or columns."""
     check_width(len(rows.columns), name)
     if exact:
         names = rows.names or [""] * len(rows.columns)

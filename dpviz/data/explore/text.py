@@ -1,7 +1,7 @@
 """Convert text to rows of fields: find its encoding, separator and first row.
 
-pyarrow parses regular blocks of lines. If quotation marks are not closed, or fields are quoted in
-another way, :func:`_line_by_line` reads the block. Both parsers give equal rows for regular blocks.
+pyarrow parses regular blocks of lines, and :func:`_line_by_line` blocks with quotation marks that
+are not closed or are inside fields. Both give equal rows for regular blocks.
 """
 
 from __future__ import annotations
@@ -455,8 +455,8 @@ def parsed(
 ) -> Iterator[Batch]:
     """Parse blocks of whole lines in UTF-8; yield all columns, or the columns ``axes``.
 
-    ``floats`` maps columns to their decimal mark, which must be the same for all columns. A column
-    becomes floats in each block in which all its cells are numbers. Others are text.
+    ``floats`` are columns, all with the same decimal mark, that become floats in each block in
+    which all their cells are numbers. Others are text.
     """
     line, rest = form.line, b""
     axes = range(form.width) if axes is None else axes

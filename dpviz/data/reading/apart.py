@@ -1,8 +1,8 @@
 """Read uploads in separate processes, with limits on time and memory.
 
-If a file crashes or blocks its reader, the server continues and shows an error message. A reader
-process handles one file, ends a few seconds after the last question, and is restarted for a later
-question. One more reader has loaded its libraries and waits, so small files are read immediately.
+If a file crashes or blocks its reader, the server shows an error message. A reader handles one
+file, ends a few seconds after the last question, and is restarted for a later question. One more
+reader waits with its libraries, so small files are read immediately.
 """
 
 from __future__ import annotations
@@ -108,11 +108,9 @@ class _Reader:
             self._to.flush()
 
     def ask(self, question: Sequence[Any]) -> tuple[Any, Arrays]:
-        """Send a question, report progress, and return the answer (plain values and arrays).
-
-        Any exception other than InputError and Cancelled means that the process has ended or that
-        its answer is invalid.
-        """
+        """Send a question, report progress, and return the answer (plain values and arrays)."""
+        # Another exception than InputError and Cancelled means that the process has ended, or that
+        # its answer is invalid.
         clock = _later(PATIENCE, self.kill)
         try:
             self.say(question)

@@ -189,11 +189,9 @@ def cell_text(cell: object) -> str:
 
 
 def float_text(value: Any) -> str:
-    """Text of a float identifier, with an exponent if it may also represent other numbers.
-
-    Other numbers may be equal to it if it is a whole number of at least 2**p, where the type has p
-    binary digits, or if it has more decimal digits than the type can store.
-    """
+    """Text of a float identifier, with an exponent if it may also represent other numbers."""
+    # This is so for whole numbers of at least 2**p, where the type has p binary digits, and for
+    # more decimal digits than the type can store.
     facts = np.finfo(type(value))
     whole = value == np.trunc(value)
     if not np.isfinite(value):
@@ -208,10 +206,8 @@ def float_text(value: Any) -> str:
 def float_identifiers(
     values: NDArray[np.floating[Any]],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Float identifiers (n,) as doubles, and the mask of identifiers that may mean several numbers.
-
-    0.1 in 32 bits becomes the same identifier as 0.1 in 64 bits.
-    """
+    """Float identifiers (n,) as doubles, and the mask of those that may mean several numbers."""
+    # 0.1 in 32 bits becomes the same identifier as 0.1 in 64 bits.
     with np.errstate(all="ignore"):  # overflow of a wider float gives infinity
         found = values.astype(np.float64)
         rounded = np.abs(values) >= 2.0 ** (1 + min(np.finfo(values.dtype).nmant, 52))
@@ -245,11 +241,7 @@ def emptied(cells: pa.Array, marks: pa.Array) -> pa.Array:
 def as_numbers(
     cells: pa.Array, style: Style = "point"
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read each cell independently of the other cells.
-
-    Returns values (n,) with NaN for cells that are not numbers, and a mask (n,) of the cells that
-    are neither a number nor missing.
-    """
+    """Values (n,) of cells, each read alone, or NaN; mask (n,) of those no number nor missing."""
     if pa.types.is_dictionary(cells.type):
         entries, places = used_entries(cells)
         numbers, wrong = as_numbers(entries, style)
@@ -296,10 +288,7 @@ def _all_numbers(cells: pa.Array, style: Style) -> NDArray[np.float64] | None:
 
 
 def used_entries(cells: pa.DictionaryArray) -> tuple[pa.Array, NDArray[np.intp]]:
-    """Entries that a dictionary-encoded array uses, and the position (n,) of each cell's entry.
-
-    The dictionary may contain many other entries. Cells without a value have an arbitrary position.
-    """
+    """Entries that a dictionary-encoded array uses, and each cell's position in them."""
     codes, places = np.unique(cells.indices.fill_null(0).to_numpy(), return_inverse=True)
     if not len(cells.dictionary):
         return pa.nulls(len(codes), cells.dictionary.type), places

@@ -1,7 +1,7 @@
 """Find points that would make a plot hard to read; for exploring only.
 
-There are two kinds: a few rows so far from the other rows that a plot would show the other rows as
-a dot, and places on both sides of the 180th meridian, which the map shows at opposite ends.
+A few rows may be so far from the others that a plot would show these as a dot, and places on both
+sides of the 180th meridian would be at opposite ends of the map.
 """
 
 from __future__ import annotations
@@ -100,11 +100,9 @@ def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
 
 
 def over_180(points: Floats, columns: Sequence[str]) -> int | None:
-    """Position of the longitude if points (n, d) form one region around 180 degrees; else None.
-
-    This is the case if some longitudes are above 90 and all other longitudes are below -90. Adding
-    360 to the longitudes in the west then joins the two sides.
-    """
+    """Position of the longitude if points (n, d) form one region around 180 degrees; else None."""
+    # This is so if some longitudes are above 90 and all others below -90. Adding 360 in the west
+    # joins the two sides.
     degrees = degrees_of(columns)
     if not degrees:
         return None

@@ -89,9 +89,8 @@ def load(
 ) -> File:
     """Read and unpack a file, but never more than ``limit`` bytes.
 
-    For a release, the first bytes may decide the format, because the header line is public. If the
-    file has no header line (``headerless``), only its name decides the format and whether it is
-    packed. Files with an unknown ending are read as text.
+    For a release, the first bytes may decide the format, because the header line is public. Without
+    such a line (``headerless``), only the name decides.
     """
     own_name, data = _stored_bytes(source, limit)
     memory = _TIMES * len(data) + _MORE
@@ -226,11 +225,7 @@ def _unreadable(name: str, error: Exception) -> str:
 
 
 def too_large(name: str, limit: int | None, unpacked: str = " unpacked") -> InputError:
-    """Return the error for a file of more than ``limit`` bytes.
-
-    If ``limit`` is None, the limit depends on the packed size. Each record changes this size, so
-    the message does not contain the limit.
-    """
+    """Error for a file of more than ``limit`` bytes; None if each record changes the limit."""
     most = "a file of its size may have" if limit is None else megabytes(limit)
     return InputError(
         f"{shown(name)} has more than {most}{unpacked}, the limit: give fewer rows, "

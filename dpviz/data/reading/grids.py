@@ -23,9 +23,8 @@ def counts_of(
 ) -> NDArray[np.int64]:
     """Return the counts as integers; InputError names a cell that is not a count.
 
-    With ``any_total``, for a release, large counts are clipped, all counts may be 0, and cells that
-    are not counts become 0. One record may change 999 to 1.000 or an empty cell to 1, so no cell
-    may make a release fail.
+    With ``any_total``, for a release, large counts are clipped, all counts may be 0, and other
+    cells become 0: one record may change 999 to 1.000, so no cell may make a release fail.
     """
     cells = _matrix(source, any_total=any_total) if isinstance(source, Table) else source
     check_real(cells, name)

@@ -1,7 +1,6 @@
 """Arrow types that can be read, and their values.
 
-A pass over stored numbers needs only this module. Readers of text and tables are in other modules,
-because they load pandas and large parts of pyarrow.
+A pass over stored numbers needs only this module, because readers of text load pandas.
 """
 
 from __future__ import annotations

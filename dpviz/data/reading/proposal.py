@@ -43,16 +43,13 @@ _COUNTED = 10
 def first_columns(
     table: Table, numeric: Sequence[str], but: Collection[str] = ()
 ) -> tuple[str, str]:
-    """Return the columns for the horizontal and the vertical axis.
+    """The columns of ``numeric``, at least two, for the horizontal and the vertical axis.
 
-    Both columns are chosen from ``numeric``: at least two columns, in which a few cells may not be
-    numbers. Columns in ``but`` are used only if fewer than two other columns vary. The first choice
-    is a pair whose names mean a position (``lon`` and ``lat``, ``pickup_x`` and ``pickup_y``).
-    Otherwise the two most continuous columns are chosen, in the order of the table. Columns with
-    fractions are more continuous than columns without fractions. For equal columns, the number of
-    different values decides, up to a tenth of the number of rows. Columns of row numbers are the
-    last choice. Constant columns, and columns in which some cells are not numbers, are used only if
-    fewer than two other columns remain.
+    The first choice is a pair whose names mean a position. Otherwise the two most continuous
+    columns are chosen, in the order of the table: those with fractions first, then those with more
+    different values, up to a tenth of the number of rows. Columns of row numbers are the last
+    choice. Constant columns, columns with cells that are not numbers, and columns in ``but`` are
+    used only if fewer than two others remain.
     """
     numeric = list(numeric)
     seen: dict[str, Floats] = {}
@@ -98,11 +95,10 @@ def _continuity(column: Floats, words: Sequence[str]) -> tuple[bool, bool, bool,
 def proposed(
     table: Table, numeric: Sequence[str], nearly: Sequence[str] = (), but: Collection[str] = ()
 ) -> tuple[str, str]:
-    """Return the two columns to show if the user has named no column; see :func:`first_columns`.
+    """The two columns to show if the user has named no column; see :func:`first_columns`.
 
-    Both columns are chosen from ``numeric`` and ``nearly``, but not from ``but``, the columns of
-    persons and classes. Raises InputError, which lists all columns, if fewer than two suitable
-    columns remain.
+    None is from ``but``, the columns of persons and classes. InputError lists all columns if fewer
+    than two suitable columns remain.
     """
     choice = [one for one in table.columns if one in (*numeric, *nearly) and one not in but]
     if len(choice) < 2:
@@ -128,10 +124,7 @@ def no_two(table: Table, numbering: Collection[str]) -> InputError:
 
 
 def numbers_rows(table: Table, name: str) -> bool:
-    """Return whether a column only counts or identifies the rows, and does not measure anything.
-
-    Then the name contains a word such as "id", or the first values are 0, 1, 2 ... or 1, 2, 3 ...
-    """
+    """Whether a column only counts or identifies the rows, by its name or its first values."""
     words = words_of(name)
     named = NUMBERING & {*words}
     if named - _OF_GRIDS:

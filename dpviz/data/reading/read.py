@@ -1,7 +1,7 @@
 """Read tables and grids of counts from files, uploads and objects in memory.
 
-Whatever the bytes are, the only possible error is :class:`~dpviz.base.errors.InputError`. The
-message of the error names the place in the file and a remedy. Pickled content is never loaded.
+Whatever the bytes are, the only possible error is InputError, which names the place in the file and
+a remedy. Pickled content is never loaded.
 """
 
 from __future__ import annotations
@@ -188,11 +188,8 @@ def read_counts(
 def parts(
     source: Source, *, name: str | None = None, max_bytes: int | None = None
 ) -> tuple[str, ...]:
-    """Names of sheets, layers, arrays or archive members to choose from; () for other sources.
-
-    The parameters are the same as for :func:`read_table`. Raises InputError if the file can't be
-    read.
-    """
+    """Names of sheets, layers, arrays or members to choose from; () if there is no choice."""
+    # The parameters and errors are those of :func:`read_table`.
     source = _local(source)
     if isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
         return ()

@@ -1,9 +1,9 @@
 """The process that reads one upload, and that may crash without damage.
 
-:mod:`dpviz.data.reading.apart` starts it. The process receives the file once and then answers
-questions until its input ends. The process can't write files, its memory limit depends on the size
-of the file, and each answer has a limit of CPU time. An answer is one line of JSON and the bytes of
-arrays; it is never unpickled.
+:mod:`dpviz.data.reading.apart` starts it. It receives the file once and then answers questions
+until its input ends. It can't write files, its memory limit depends on the size of the file, and
+each answer has a limit of CPU time. An answer is one line of JSON and the bytes of arrays; it is
+never unpickled.
 """
 
 from __future__ import annotations

@@ -63,10 +63,7 @@ _STRING = 64
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Table:
-    """Named columns of numbers or text. A column is decoded when it is chosen.
-
-    The :class:`~dpviz.data.dataset.Dataset` gets the attributes name, notes, doubtful and origins.
-    """
+    """Named columns of numbers or text. A column is decoded when it is chosen."""
 
     name: str
     columns: tuple[str, ...]  # names of all columns, without duplicates
@@ -120,42 +117,21 @@ class Table:
     ) -> Dataset:
         """Convert columns to points; leave out rows without a finite number in each column.
 
-        Parameters
-        ----------
-        columns
-            By name or by number from 1; by default all numeric columns except ``unit`` and
-            ``classes``.
-        unit
-            Column that identifies the person of each row. Rows without a person are left out.
-        domain
-            Declared bounds of the chosen columns, in their order.
-        classes
-            Column of known classes. Rows without a value form an additional class and are kept,
-            because no private run may depend on this column.
-        least
-            Smallest number of columns; a plot of points needs two.
-        unreadable
-            ``"missing"``, for a release: every cell is read separately, and text or a number beyond
-            ±1e300 counts as missing. In this case all columns are chosen by default, because data
-            must not decide which columns are numeric. ``"leave out"``, for exploring: if only a few
-            rows have such cells, they are left out, and the data set names them.
-        turn
-            Whether to add 360 to longitudes below 0 if this joins places on both sides of 180
-            degrees; never for a release, and not if a domain ends at 180.
+        ``columns`` are given by name or by number from 1, at least ``least``; by default all
+        numeric columns except ``unit``, the column of persons, and ``classes``, the column of known
+        classes, which no private run may depend on. Rows without a person are left out; rows
+        without a class form a class. ``domain`` are declared bounds of the columns.
 
-        Returns
-        -------
-        Dataset
-            Points (n, d); notes describe the rows left out. n may be 0 only with ``"missing"``.
+        With ``unreadable="missing"``, for a release, each cell is read separately, text or a number
+        beyond ±1e300 is missing, and all columns are chosen by default, because data must not
+        decide which are numeric. With "leave out", for exploring, a few rows with such cells are
+        left out and named. ``turn`` adds 360 to longitudes below 0 if this joins places on both
+        sides of 180 degrees; never for a release, and not if a domain ends at 180.
 
-        Raises
-        ------
-        InputError
-            If a column is unknown, fewer than ``least`` columns remain, ``classes`` is a chosen
-            column or has more than ``MOST_CLASSES`` classes, the domain has another dimension, or
-            the points don't fit into memory. It is also raised if a cell is unreadable or no row
-            remains, unless unreadable cells count as missing; for only a few rows, it is an
-            :class:`UnreadableError`.
+        Raises InputError if a column is unknown, there are too few, ``classes`` is chosen or has
+        more than ``MOST_CLASSES`` classes, the domain has another dimension, or the points don't
+        fit into memory. Unless cells count as missing, it also does so for an unreadable cell (for
+        a few rows as :class:`UnreadableError`) and without a row.
         """
         refuse, released = unreadable == "refuse", unreadable == "missing"
         owner, known = (
@@ -226,10 +202,7 @@ class Table:
             )
 
     def numbers(self, axes: Sequence[int], way_out: str = "") -> Iterator[Floats]:
-        """Successive rows of some columns as floats (m, d), NaN where a value is missing.
-
-        Raises InputError if a cell contains text; ``way_out`` is the end of its message.
-        """
+        """Successive rows of columns as floats (m, d) or NaN; InputError ends with ``way_out``."""
         for axis in axes:
             if self._is_mixed(axis):
                 raise self._no_number(axis, way_out)
@@ -457,20 +430,15 @@ class Table:
         return Classes(column=column, names=(*known, *rest), codes=codes)
 
     def _needed(self, ndim: int, others: int, *, capped: bool = False, texts: bool = False) -> int:
-        """Memory of points, identifiers and masks in bytes; twice as much if records are capped.
-
-        Rows with a wrong number of fields are included, so the content of rows has no effect.
-        """
+        """Memory of points, identifiers and masks in bytes; twice as much if records are capped."""
+        # Rows with a wrong number of fields are included, so the content of rows has no effect.
         each = (8 * ndim + 1 + 9 * others) * (1 + capped) + _STRING * texts
         return (self.rows + self.ragged.rows) * each
 
     def check_memory(self, ndim: int, others: int = 0, *, capped: bool = False) -> None:
-        """Raise InputError if the points need more memory than the file's size allows.
-
-        ``others`` is the number of columns with persons (if ``capped``) and classes. The message
-        may be shown for a release, so it contains neither the number of rows nor the memory: each
-        record changes the size of a packed file.
-        """
+        """Raise InputError if the points need more memory than the file's size allows."""
+        # The message may be shown for a release, so it contains neither the number of rows nor the
+        # memory: each record changes the size of a packed file.
         if self.memory is not None and self._needed(ndim, others, capped=capped) > self.memory:
             columns = "a column" if ndim == 1 else f"{ndim:,} columns"
             raise InputError(
@@ -624,11 +592,9 @@ def named_table(
     doubtful: Sequence[int] = (),
     ragged: NamedRows = NO_ROWS,
 ) -> Table:
-    """Make a table with unique column names; only columns at positions ``flat`` have cells.
-
-    Names at positions ``doubtful`` may be values of a record. Raises InputError if no column has
-    cells, or if one column would not fit into memory.
-    """
+    """Make a table with unique column names; only columns at positions ``flat`` have cells."""
+    # Names at positions ``doubtful`` may be values of a record. InputError if no column has cells,
+    # or one would not fit into memory.
     unique = unique_names(columns)
     flat = range(len(unique)) if flat is None else flat
     others = listed(unique[axis] for axis in sorted({*range(len(unique))} - {*flat}))

@@ -55,10 +55,7 @@ class NamedRows:
 
     @classmethod
     def of(cls, plain: Any) -> NamedRows:
-        """Convert JSON from another process, and check all values.
-
-        Raises ValueError, TypeError or KeyError if the JSON has another form.
-        """
+        """Convert JSON from another process; ValueError, TypeError or KeyError for another form."""
         first = tuple((int(row), shown(one), shown(it)) for row, one, it in plain["first"][:NAMED])
         return cls(rows=int(plain["rows"]), first=first)
 
@@ -67,10 +64,7 @@ NO_ROWS = NamedRows()
 
 
 class UnreadableError(InputError):
-    """A few rows of a table can't be read, and may be left out.
-
-    The message describes the problem of the first cell and a remedy.
-    """
+    """A few rows can't be read, and may be left out; the message has the first cell, a remedy."""
 
     def __init__(self, sentence: str, rows: NamedRows) -> None:
         super().__init__(

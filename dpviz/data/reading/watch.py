@@ -14,10 +14,7 @@ _WATCH: ContextVar[Progress | None] = ContextVar("reading", default=None)
 
 @contextmanager
 def watching(progress: Progress, cancelled: IsCancelled) -> Iterator[None]:
-    """Report the progress of all reading in this thread; each pass counts from 0 again.
-
-    Reading stops with Cancelled between two blocks as soon as ``cancelled()`` is true.
-    """
+    """Report the progress of all reading in this thread; stop with Cancelled between two blocks."""
 
     def report(done: int, total: int) -> None:
         if cancelled():

@@ -1,7 +1,7 @@
 """Readers for releases: how a record is read never depends on another record.
 
-Some facts are public, so they may decide how to read a file or whether to refuse it: its name, its
-first line (or a given header), the column types of Parquet and NumPy files, its size before and
-after unpacking, and its number of lines or rows. Every other line and every cell is read
-separately. If a line or cell can't be read, it is missing.
+Public facts may decide how to read a file or whether to refuse it: its name, its first line (or a
+given header), column types of Parquet and NumPy files, its size before and after unpacking, and its
+number of lines or rows. Every other line and every cell is read separately, and missing if it can't
+be read.
 """

@@ -32,10 +32,8 @@ _SEPARATORS = ("\t", ";", "|", ",", " ")
 
 
 def count_of(text: str) -> float:
-    """Count in a cell of text: 1.000 is a thousand. Returns 0 if the cell is not a count.
-
-    Counts are whole numbers, so a separator before three digits is a thousands separator.
-    """
+    """Count in a cell of text: 1.000 is a thousand. Returns 0 if the cell is not a count."""
+    # Counts are whole numbers, so a separator before three digits is a thousands separator.
     text = text.strip()
     if text.isascii() and text.isdigit() and len(text) < 16:
         return int(text)
@@ -51,13 +49,10 @@ def cells_of_text(file: File, axes: int) -> NDArray[np.float64]:
     """Counts (rows,) from text if the declared ``axes`` is 1; otherwise counts (rows, columns).
 
     With one axis, each line is one cell, even a blank line; a blank last line needs a line break.
-    With two axes, the first line that is not blank determines the cell separator and the number of
-    cells per line. Longer lines are cut, and shorter lines are filled with zeros. Blank lines
-    contain zeros, but blank lines at the end are ignored. A count in the first line must not
-    contain a separator outside quotation marks, because 1,000 would make the comma the separator of
-    cells.
-
-    Raises InputError if the first line has names, or has one cell although there are two axes.
+    With two, the first line that is not blank determines separator and width. Longer lines are cut,
+    shorter lines are filled with zeros, and blank lines at the end are ignored. The first line must
+    not contain a separator outside quotation marks, because 1,000 would make the comma the
+    separator of cells. InputError if this line has names, or one cell although there are two axes.
     """
     text = file.data.removeprefix(BOM).decode(errors="replace")
     lines = re.split(r"\r\n|\r|\n", text)

@@ -1,10 +1,9 @@
 """Text for a release: the first line is public, and every other line is read separately.
 
-Lines are an Arrow array, and every function treats each element separately. A line counts as
-missing if it has more or fewer fields than the first line, or more than 1 MB. A cell counts as
-missing if it is not UTF-8. A line break ends a row even inside quotes. A quotation mark without a
-partner in its line is an ordinary character. A byte order mark at the start of a line, as in joined
-files, is removed.
+Every function treats each line of an Arrow array separately. A line with more or fewer fields than
+the first line, or more than 1 MB, is missing, and a cell that is not UTF-8. A line break ends a row
+even inside quotes. A quotation mark without a partner in its line is an ordinary character. A byte
+order mark at the start of a line, as in joined files, is removed.
 """
 
 from __future__ import annotations
@@ -44,11 +43,7 @@ _COMMAS = (
 
 
 def read_lines(file: File, header: bool | str | None) -> Table:
-    """Read a table in which all cells are text; it may have no rows.
-
-    Raises InputError if the header can't be read. The header is the first line, or ``header`` if
-    the file has no header line.
-    """
+    """Table of text, perhaps without rows; InputError if the header can't be read."""
     if header is False:
         raise InputError(
             f"{shown(file.name)} can't be read without a line of names, because a record must not "
@@ -154,10 +149,7 @@ def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
 
 
 class _LineCells(TableCells):
-    """Cells with the numbers of their lines, which only the screen shows.
-
-    ``places`` has, for each block, the numbers of the lines of its rows.
-    """
+    """Cells, and for each block the line numbers of its rows, which only the screen shows."""
 
     def __init__(
         self, columns: list[pa.ChunkedArray], style: Style, places: list[NDArray[np.int64]]
@@ -185,10 +177,7 @@ class _LineCells(TableCells):
 def _columns(
     lines: pa.Array, at: pa.Array, mark: str, width: int, more: int
 ) -> tuple[list[pa.Array], int, pa.Array]:
-    """Columns of lines with ``width`` fields (``more`` empty ones may follow); count of others.
-
-    ``at`` are numbers of the lines; those of the rows are returned, too.
-    """
+    """Columns and numbers of lines with ``width`` fields (``more`` empty may follow); the rest."""
     lines, at = (_only(one, pc.not_equal(lines, "")) for one in (lines, at))
     ragged = 0
     if (pc.max(pc.binary_length(lines)).as_py() or 0) > _LONG:

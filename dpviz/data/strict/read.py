@@ -1,7 +1,4 @@
-"""Read files for a release: text, Parquet and arrays. Other files must be converted first.
-
-All errors are InputError, and depend only on public facts of the file.
-"""
+"""Read files for a release: text, Parquet and arrays; errors depend only on public facts."""
 
 from __future__ import annotations
 

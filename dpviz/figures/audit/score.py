@@ -93,11 +93,7 @@ def _counts(histogram: Histogram) -> tuple[list[int], list[int]]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Bins:
-    """Positions of bars: equal distances for a few different values, a linear scale for many.
-
-    ``values`` are compared with the event's threshold. If some runs lack the score, the last bar
-    has the value infinity.
-    """
+    """Positions of bars: equal distances for a few different values, a linear scale for many."""
 
     middles: Floats
     values: Floats

@@ -1,7 +1,4 @@
-"""Panels of the k-means explorer; each view has a separate file.
-
-The first shown column is the horizontal axis, the second the vertical axis.
-"""
+"""Panels of the k-means explorer; each view has a file. The first shown column is horizontal."""
 
 from __future__ import annotations
 
@@ -66,13 +63,7 @@ def views_of(run: KMeansRun) -> dict[View, str]:
 
 
 def panels(picture: KMeansPicture, view: View) -> Panels:
-    """Plot one view of a picture.
-
-    Raises
-    ------
-    InputError
-        If the run has no iterations for a view of these, or no noisy grid of two columns.
-    """
+    """Plot one view of a picture; InputError if the run has no iterations, or no grid to show."""
     return _DRAWN[view](picture)
 
 

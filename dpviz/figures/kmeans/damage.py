@@ -66,11 +66,9 @@ def legend(picture: KMeansPicture) -> str:
 
 
 def pieces(picture: KMeansPicture) -> dict[str, Any]:
-    """Clusters and centres that each word of the headline counts.
-
-    The result is as in :func:`dpviz.figures.wavecluster.damage.pieces`, with marks ``[panel, None,
-    x, y]`` and without grids.
-    """
+    """Clusters and centres that each word of the headline counts."""
+    # As :func:`dpviz.figures.wavecluster.damage.pieces`, with marks [panel, None, x, y], without
+    # grids.
     found = placed(picture.truth, picture.private)
     names = picture.names_of(picture.numbers_of(picture.private.centers))
     true, private = (places.tolist() for places in _places(picture))

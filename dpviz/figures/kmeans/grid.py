@@ -18,13 +18,7 @@ from dpviz.kmeans.run import Centers
 
 
 def draw(picture: KMeansPicture) -> Panels:
-    """Plot the true counts next to the noisy counts.
-
-    Raises
-    ------
-    InputError
-        If the run has no noisy grid, or a grid of more than two columns.
-    """
+    """Plot the true counts next to the noisy counts; InputError without a grid of two columns."""
     true, noisy = _counts(picture)
     domain = picture.shown_domain
     occupied = true[true > 0]

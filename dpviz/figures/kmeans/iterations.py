@@ -21,13 +21,7 @@ _NUMBER = 0.04
 
 
 def draw(picture: KMeansPicture) -> Panels:
-    """Plot NICV of both runs and the contour coefficients of the private run.
-
-    Raises
-    ------
-    InputError
-        If the run has no iterations.
-    """
+    """Plot NICV of both runs and contour coefficients; InputError if the run has no iterations."""
     private, mode = picture.private, picture.mode
     errors, contours = _errors(picture, private), _contours(picture)
     best, last = picture.truth.errors[1], len(errors) - 1

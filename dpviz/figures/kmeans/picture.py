@@ -78,11 +78,9 @@ class KMeansPicture:
         return self.path_of(self.private)
 
     def numbers_of(self, centers: Centers) -> NDArray[np.intp]:
-        """Number, and therefore colour, of each centre of a result, shape (K,).
-
-        Place k has the number of true cluster k if its centre belongs to this cluster. Otherwise
-        its number is one that no true cluster has. So no number means two things.
-        """
+        """Number, and therefore colour, of each centre of a result, shape (K,)."""
+        # Place k has the number of true cluster k if its centre belongs to this cluster. Otherwise
+        # its number is one that no true cluster has. So no number means two things.
         scale, place = self.truth.space.scale, np.arange(len(centers))
         own = placement(scale(self.truth.centers), scale(centers)).owner == place
         return np.where(own, place + 1, len(self.truth.centers) + np.cumsum(~own))
@@ -127,10 +125,7 @@ class KMeansPicture:
         return replace(run, centers=centers, iterations=made, before=None, chain=None)
 
     def noisy_at(self, step: int) -> NDArray[Any] | None:
-        """Noisy numbers of records of the private centres at a step, as in a release.
-
-        None if the run does not release such numbers.
-        """
+        """Noisy numbers of records of private centres at a step; None if no release has them."""
         iterations = self.unprocessed(self.private).iterations
         if 0 < step <= len(iterations) and step < len(self.path) - 1:
             return iterations[step - 1].counts

@@ -95,10 +95,8 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
 
 
 def private_ground(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Trace]:
-    """Regions of a run's centres (only with two columns), then records and true centres.
-
-    Everything except the overlay uses private numbers only.
-    """
+    """Regions of a run's centres (only with two columns), then records and true centres."""
+    # Everything except the overlay uses private numbers only.
     drawn, domain, centers = [], picture.shown_domain, picture.centers_at(run, step)
     if picture.truth.records.domain.ndim == 2:
         drawn.append(_coloured(picture, run, step, _regions_of(picture, centers), np.uint8(0)))
@@ -122,11 +120,9 @@ def _state(picture: KMeansPicture, step: int) -> str:
 
 
 def _records(picture: KMeansPicture, run: KMeansRun, step: int) -> Trace:
-    """Heatmap of the true records in the colours of their clusters; the regions have pale colours.
-
-    With more than two columns, a region is not an area of the plane. Then a cell shows the cluster
-    of one of its records.
-    """
+    """Heatmap of the true records in the colours of their clusters; regions have pale colours."""
+    # With more than two columns, a region is not an area of the plane. Then a cell shows the
+    # cluster of one of its records.
     truth, raster, centers = picture.truth, picture.raster, picture.centers_at(run, step)
     if truth.records.domain.ndim == 2:
         labels = _regions_of(picture, centers)
@@ -154,11 +150,8 @@ def _coloured(
 
 
 def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
-    """Private numbers of records below the private centres, if the run has such numbers.
-
-    If centres are close to each other or to a border, there is space only for the centre's own
-    number, so the number of records is not shown.
-    """
+    """Private numbers of records below the private centres, if the run has such numbers."""
+    # Centres close to each other or to a border have space only for their own number.
     counts, centers = picture.noisy_at(step), picture.centers_at(picture.private, step)
     if counts is None or len(centers) > _MOST_COUNTED:
         return []

@@ -1,7 +1,4 @@
-"""Panels of the WaveCluster explorer: the stages of the true and private run; one file per view.
-
-The first axis of the data is horizontal, the second is vertical.
-"""
+"""Panels of the WaveCluster explorer: the stages of the true and private run; one file per view."""
 
 from __future__ import annotations
 
@@ -92,13 +89,7 @@ def views_of(run: Run) -> dict[View, str]:
 
 
 def panels(picture: WaveClusterPicture, view: View) -> Panels:
-    """Plot one view of ``VIEWS``, with a true and a private panel.
-
-    Raises
-    ------
-    InputError
-        If the view has synthetic points, and the run has none.
-    """
+    """Plot one of ``VIEWS``, true and private; InputError if the run lacks the synthetic points."""
     if view == "threshold":
         return threshold.draw(picture)
     if view != "overview":
@@ -117,11 +108,9 @@ def stage_panels(picture: WaveClusterPicture) -> Panels:
 
 
 def frame(picture: WaveClusterPicture, view: View) -> pd.DataFrame:
-    """Table behind a view: one row per cell, true and private values side by side.
-
-    For "threshold", a row is a positive coefficient, or an interval of the random threshold. For
-    "synthetic", a row is a box of the synopsis.
-    """
+    """Table behind a view: one row per cell, true and private values side by side."""
+    # For "threshold", a row is a positive coefficient, or an interval of the random threshold. For
+    # "synthetic", a row is a box of the synopsis.
     if view == "synthetic":
         return synthetic.frame(picture)
     if view == "threshold":

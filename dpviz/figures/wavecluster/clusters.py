@@ -93,10 +93,8 @@ def _per_cell(picture: WaveClusterPicture) -> int:
 
 
 def _private_cells(picture: WaveClusterPicture) -> list[Trace]:
-    """Cells of private clusters (cells with many records are dark), and the true points over them.
-
-    Everything except the overlay uses private numbers only.
-    """
+    """Cells of private clusters, dark if they have many records, and the true points over them."""
+    # Everything except the overlay uses private numbers only.
     private, labels = picture.private, picture.labels[1]
     width, inside = picture.width(private.level), labels > 0
     middle = np.median(private.average[inside]) if inside.any() else 0
@@ -127,11 +125,7 @@ def _middle_cells(stages: Stages) -> NDArray[np.intp]:
 def _numbers(
     picture: WaveClusterPicture, cell: NDArray[np.intp], sizes: NDArray[np.int64], texts: list[str]
 ) -> Trace:
-    """Numbers of clusters at their cells, in addition to the colours; large clusters are first.
-
-    For a cluster of one or two small cells, the number is outside, so that it does not hide the
-    cells.
-    """
+    """Numbers of clusters at their cells, large ones first; beside clusters of one or two cells."""
     shown = len(texts) if len(texts) <= _MOST_NUMBERS else _OF_MORE
     cell, sizes = cell[:shown], sizes[:shown]
     shape, width = picture.true.labels.shape, picture.width(picture.true.level)

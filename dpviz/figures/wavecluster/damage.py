@@ -89,13 +89,10 @@ def legend(picture: WaveClusterPicture) -> str:
 def pieces(picture: WaveClusterPicture) -> dict[str, Any]:
     """Cells of all clusters on both maps, and the clusters that each word of the headline counts.
 
-    Returns
-    -------
-    dict
-        ``grids``: numbers of the true and of the private clusters, for each its cells ``z`` (up,
-        right) and, on both axes, the lower end and the width of a cell. ``of``: for each kind of
-        :class:`dpviz.family.headline.Word`, its pieces: a name and marks ``[panel, grid, number]``.
-        ``links``: for each panel, the marks of each cluster and of its partners on the other panel.
+    ``grids`` are the numbers of the true and of the private clusters, for each its cells ``z`` (up,
+    right) and, on both axes, the lower end and the width of a cell. ``of`` has, for each kind of
+    :class:`dpviz.family.headline.Word`, its pieces: a name and marks ``[panel, grid, number]``.
+    ``links`` has, for each panel, the marks of each cluster and of its partners on the other panel.
     """
     found, numbers = picture.fates, picture.numbers[1]
     grids = []

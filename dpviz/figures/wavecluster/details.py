@@ -1,9 +1,8 @@
 """View of all wavelet subbands as a mosaic, in Mallat's nested layout.
 
-The average of the last level is in the lower left corner. The details of each level are around the
-average, and level 1 is the outermost. On the right is the difference along the first axis, and at
-the top is the difference along the second axis. A mosaic fills the unit square, so the zoom stays
-the same after a change of grid or level.
+The average of the last level is in the lower left corner, the details of level 1 are outermost. On
+the right is the difference along the first axis, at the top along the second axis. A mosaic fills
+the unit square, so the zoom stays the same after a change of grid or level.
 """
 
 from __future__ import annotations
@@ -126,11 +125,8 @@ def draw(picture: WaveClusterPicture, *, small: bool = False) -> StagePair:
 
 
 def frame(picture: WaveClusterPicture) -> pd.DataFrame:
-    """Table of all bands: one row per coefficient.
-
-    Columns: band, level, middle of the cell on both axes (empty if it is in the padding beyond the
-    domain), true and private coefficient.
-    """
+    """Table of all bands: one row per coefficient, with its band, level, place and both values."""
+    # The place is the middle of the cell, empty in the padding beyond the domain.
     domain, parts = picture.domain, []
     for band in _subbands(*picture.stages):
         wide = picture.width(0) * 2**band.level
@@ -225,11 +221,9 @@ def _colour_scales(
 def _hovered(
     picture: WaveClusterPicture, width: Band, shape: tuple[int, ...]
 ) -> dict[str, list[str]]:
-    """Intervals on both axes that the cells of a band cover, for hover texts.
-
-    There is one text for each column of cells, and one text for each row. The browser combines
-    these texts to the texts of all cells (``_PLACE``).
-    """
+    """Intervals on both axes that the cells of a band cover, for hover texts."""
+    # The browser combines the text of each column and of each row to texts of all cells
+    # (``_PLACE``).
     across, up = (
         _intervals(name, *bounds, float(step), cells)
         for name, bounds, step, cells in zip(

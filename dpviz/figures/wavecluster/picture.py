@@ -80,12 +80,10 @@ class WaveClusterPicture:
 
     @cached_property
     def numbers(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Number, and therefore colour, of each true and private cluster (index 0 = noise).
-
-        A private cluster gets the number of the true cluster with which it shares most cells; no
-        two private clusters get the same number. So numbers and colours rarely change between
-        draws. Invented clusters and splinters get further numbers.
-        """
+        """Number, and therefore colour, of each true and private cluster (index 0 = noise)."""
+        # A private cluster gets the number of the true cluster with which it shares most cells, but
+        # no two get the same number. So numbers rarely change between draws. Others get further
+        # numbers.
         true, private = self.stages
         new = np.concatenate([self.fates.invented, self.fates.splinters])
         return np.arange(true.n_clusters + 1), matched_numbers(true.labels, private.labels, new)

@@ -93,11 +93,9 @@ def scale_end(band: NDArray[Any]) -> float:
 
 
 def blocks(band: NDArray[Any], width: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
-    """Combine cells into blocks if there are too many for the screen.
-
-    A block of values gets the mean of its cells. A block of labels, codes or masks gets the highest
-    value of its cells, so that a single cell does not disappear.
-    """
+    """Combine cells into blocks if there are too many for the screen."""
+    # A block of values gets the mean of its cells. A block of labels, codes or masks gets the
+    # highest value of its cells, so that a single cell does not disappear.
     step = -(-max(band.shape) // MOST_CELLS)
     if step == 1:
         return band, width

@@ -28,13 +28,7 @@ _ROUNDING = 1e-9
 
 
 def draw(picture: WaveClusterPicture) -> StagePair:
-    """Plot the true counts, next to the boxes and the synthetic points.
-
-    Raises
-    ------
-    InputError
-        If the run has no synopsis.
-    """
+    """Plot true counts beside boxes and synthetic points; InputError if the run has no synopsis."""
     leaves, ink = _leaves(picture), INK[picture.mode]
     counts = picture.true.counts.astype(np.float32)
     # Numbers of 32 bits are sent quickly while a slider moves.

@@ -1,8 +1,7 @@
 """View of the threshold: sorted coefficients, and the distribution that PrivTHREM samples from.
 
-The upper panels show the positive coefficients of the true and the private run by rank, with the
-cut at k and at d. If the exponential mechanism samples the threshold, the lower panel shows the
-probability of every interval that may contain the threshold.
+The upper panels show the positive coefficients of both runs by rank, with the cut at k and at d.
+The lower panel shows the probability of every interval from which the threshold may be sampled.
 """
 
 from __future__ import annotations

@@ -45,11 +45,9 @@ class SortedList:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Law:
-    """Probabilities with which the exponential mechanism samples the threshold of one run.
+    """Probabilities with which the exponential mechanism samples the threshold of one run."""
 
-    The mechanism itself uses the same weights. Intervals of length 0 have the probability 0 and are
-    left out.
-    """
+    # The mechanism uses the same weights. Intervals of length 0 are left out.
 
     #: Interval i is (low[i], high[i]]; the intervals are in ascending order, shape (m,).
     low: Floats

@@ -1,4 +1,4 @@
-"""Rooms in which a class plays. Rooms are in the server's memory, contain no names, and expire.
+"""Rooms in which a class plays, in the server's memory, without names; they expire.
 
 All functions may be called from any thread.
 """
@@ -65,25 +65,13 @@ class _Seat:
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """Numbers of players and guesses of a room at one moment.
+    """Numbers of players and guesses of a room at one moment."""
 
-    Parameters
-    ----------
-    players
-        Number of players who are in the room now. Guesses of players who have left are also
-        counted.
-    everybody, rule
-        Guesses of all players together, and guesses of the rule on the same draws.
-    without, joined
-        The published number of each draw that was guessed: draws without the person, and draws with
-        the person.
-    """
-
-    players: int
-    everybody: Tally
-    rule: Tally
-    without: tuple[float, ...]
-    joined: tuple[float, ...]
+    players: int  # who are in the room now; guesses of those who have left count, too
+    everybody: Tally  # guesses of all players
+    rule: Tally  # guesses of the rule on the same draws
+    without: tuple[float, ...]  # published numbers of guessed draws without the person
+    joined: tuple[float, ...]  # and with the person
 
 
 class Room:
@@ -131,11 +119,9 @@ class Room:
         return min(self._opened + LONGEST, self._touched + IDLE)
 
     def join(self, gone: Callable[[], bool] = lambda: False) -> str:
-        """Take a seat; return its token, or raise InputError if the room is full.
-
-        ``gone`` returns whether this player has left. A full room gives the seat of a player who
-        has left to the next player.
-        """
+        """Take a seat; return its token, or raise InputError if the room is full."""
+        # ``gone`` returns whether this player has left; then a full room gives the seat to the next
+        # player.
         with self._lock:
             self._touched = self._clock()
             if len(self._seats) >= MOST_PLAYERS:
@@ -206,10 +192,7 @@ class Rooms:
     def open(
         self, case: Case, epsilon: float, *, instead: Room | None = None, client: str = ""
     ) -> Room:
-        """Open a room, and end the room ``instead``.
-
-        Raises InputError if the server or this client has reached its largest number of rooms.
-        """
+        """Open a room, and end the room ``instead``; InputError if there are too many rooms."""
         with self._lock:
             if instead:
                 self._open.pop(instead.code, None)

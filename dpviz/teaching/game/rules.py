@@ -1,9 +1,9 @@
 """In or out? A coin decides whether one person is in the data; a player guesses from the result.
 
-A method of the library computes the result on one of the two neighbouring data sets of an audit's
-scenario. If the mechanism is epsilon-private, no player can guess correctly more often, in the long
-run, than e^epsilon / (1 + e^epsilon). This bound follows from Bayes' rule with even odds. The best
-rule compares the likelihoods of all noisy answers; this rule plays the same draws, for comparison.
+A method computes the result on one of the two neighbouring data sets of an audit's scenario. If it
+is epsilon-private, no player guesses correctly more often, in the long run, than e^epsilon / (1 +
+e^epsilon), by Bayes' rule with even odds. The best rule, which compares the likelihoods of all
+noisy answers, plays the same draws.
 """
 
 from __future__ import annotations
@@ -35,55 +35,28 @@ _COIN = 2
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Seen:
-    """The part of a run that a player sees: its private result.
+    """The part of a run that a player sees: its private result."""
 
-    Parameters
-    ----------
-    cells
-        Noisy counts of a map's squares, shape (columns, rows), or None.
-    centres, counts
-        Noisy centres in the unit square, shape (k, 2), and noisy numbers of persons per centre,
-        shape (k,); or None.
-    """
-
-    cells: Floats | None = None
-    centres: Floats | None = None
-    counts: Floats | None = None
+    cells: Floats | None = None  # noisy counts of a map's squares (columns, rows)
+    centres: Floats | None = None  # noisy centres in the unit square, (k, 2)
+    counts: Floats | None = None  # noisy numbers of persons per centre, (k,)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One mechanism to play against.
+    """One mechanism to play against."""
 
-    Parameters
-    ----------
-    name, title
-        Key in links, and readable name.
-    method, variant, scenario
-        A scenario of the audit: the mechanism and its two data sets.
-    story
-        Public knowledge: both data sets, and the kind of result.
-    telling
-        Name of the number in the result that reveals most; a class sees its histogram.
-    measure
-        Definition of this number: count of the person's square, largest count of the map, or
-        largest coordinate of the centres.
-    person
-        Square of the person on a map, or position in the unit square.
-    leak
-        How a player can beat a mechanism that leaks; empty if the mechanism keeps its promise.
-    """
-
-    name: str
+    name: str  # key in links
     title: str
-    method: str
+    method: str  # with variant and scenario: a scenario of the audit
     variant: str
     scenario: str
-    story: str
-    telling: str
+    story: str  # public knowledge: both data sets, and the kind of result
+    telling: str  # name of the number that reveals most; a class sees its histogram
+    #: This number: count of the person's square, largest count, or largest coordinate of centres.
     measure: Literal["square", "fullest", "farthest"]
-    person: tuple[float, float]
-    leak: str = ""
+    person: tuple[float, float]  # square on a map, or position in the unit square
+    leak: str = ""  # how a player can beat a mechanism that does not keep its promise
 
     def see(self, run: Any) -> Seen:
         """Return the visible result of a run: the map, or the centres with their last counts."""
@@ -117,20 +90,12 @@ CASES = {one.name: one for one in read_rows(Path(__file__).with_name("cases.toml
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Round:
-    """One draw: the visible result, and the facts that are hidden until the guess.
-
-    Parameters
-    ----------
-    joined
-        Whether the coin put the person into the data.
-    ratio
-        Log-likelihood ratio of all noisy answers: with the person, divided by without the person.
-    """
+    """One draw: the visible result, and the facts that are hidden until the guess."""
 
     number: int
     seen: Seen
-    joined: bool
-    ratio: float
+    joined: bool  # whether the coin put the person into the data
+    ratio: float  # log-likelihood ratio of all noisy answers, with to without the person
 
     @property
     def rule(self) -> bool:
@@ -139,10 +104,8 @@ class Round:
 
 
 def draw(case: Case, epsilon: float, seed: int, number: int) -> Round:
-    """Toss the coin, run the mechanism on the chosen data set, and compute the likelihood ratio.
-
-    The same seed and number give the same draw. A game uses a secret seed.
-    """
+    """Toss the coin, run the mechanism on the chosen data set, and compute the likelihood ratio."""
+    # The same seed and number give the same draw. A game uses a secret seed.
     joined = bool(np.random.default_rng((seed, _COIN, number)).integers(2))
     runs = _runs(case, epsilon)
     run, recorder = runs.record(int(joined), seed, number)
@@ -201,10 +164,7 @@ class Answer:
 
 
 class Game:
-    """One player against one mechanism: the open draw, and both scores. The seed is secret.
-
-    After a wrong guess, ``missed`` is what the player saw, until :meth:`go_on`.
-    """
+    """One player against one mechanism: the open draw, and both scores. The seed is secret."""
 
     def __init__(self, case: Case, epsilon: float, seed: int, first: int = 0) -> None:
         self.case, self.epsilon = case, epsilon
@@ -215,11 +175,8 @@ class Game:
         self.missed: Seen | None = None
 
     def guess(self, number: int, said: bool) -> Answer | None:
-        """Record a guess on the draw that the player saw, and start the next draw.
-
-        Returns None if this draw is no longer open, so that a second click does not count for the
-        next draw.
-        """
+        """Record a guess on the open draw, and start the next; None if the draw is not open."""
+        # So a second click does not count for the next draw.
         if number != self.round.number:
             return None
         self.last = Answer(said=said, rule=self.round.rule, joined=self.round.joined)

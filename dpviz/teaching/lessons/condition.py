@@ -26,13 +26,7 @@ _PART = re.compile(r"\s*([\w.]+)\s*(==|!=|<=|>=|<|>)\s*([\w.]+)\s*")
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition: all of its comparisons must be true.
-
-    Parameters
-    ----------
-    parts
-        Left side, sign and right side of each comparison; a side is a fact's name or a number.
-    """
+    """A condition: all comparisons (left side, sign, right side) must be true."""
 
     parts: tuple[tuple[str | float, str, str | float], ...]
 
@@ -43,11 +37,9 @@ class Condition:
         return {side for side in sides if isinstance(side, str)}
 
     def holds(self, facts: Mapping[str, float]) -> bool:
-        """Whether all comparisons are true; a comparison with a missing value is false.
-
-        Before facts are compared, they are rounded in the same way as in texts. For example, a
-        noise scale of 1.996 is written as 2, so "noise_scale >= 2" holds.
-        """
+        """Whether all comparisons are true; a comparison with a missing value is false."""
+        # Facts are rounded as in texts. For example, a noise scale of 1.996 is written as 2, so
+        # "noise_scale >= 2" holds.
         return all(
             not (math.isnan(one) or math.isnan(other)) and _SIGNS[sign](one, other)
             for left, sign, right in self.parts
@@ -56,10 +48,7 @@ class Condition:
 
 
 def parse_condition(text: str, known: Collection[str]) -> Condition:
-    """Read comparisons that are joined by "and".
-
-    Raises InputError if a comparison can't be read, or a fact is unknown.
-    """
+    """Read comparisons that "and" joins; InputError if they can't be read, or a fact is unknown."""
     parts = []
     for piece in re.split(r"\band\b", text):
         found = _PART.fullmatch(piece)

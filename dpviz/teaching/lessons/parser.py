@@ -60,42 +60,24 @@ _FACT = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One idea, with a run that shows this idea.
-
-    Parameters
-    ----------
-    explorer, query
-        Explorer that is shown with the text, and the values of its controls as in a link.
-    look, bars
-        Hint about what to look at; name of the bar chart below the text.
-    right, reveal
-        Index of the right answer, and the text after an answer.
-    wanted
-        Condition for the end of the task.
-    formula, teacher
-        Formula that the user can show; a note for the teacher: a usual mistake, or a question.
-    holds
-        Conditions that the run meets at the beginning of the step, because the texts rely on them.
-    page
-        Another page of the app that the step opens, with values of its controls as in a link.
-    """
+    """One idea, with a run that shows this idea."""
 
     title: str
-    explorer: str
-    query: Mapping[str, str]
+    explorer: str  # shown beside the text
+    query: Mapping[str, str]  # values of the explorer's controls, as in a link
     text: tuple[str, ...] = ()
-    look: str = ""
-    bars: str = ""
+    look: str = ""  # what to look at
+    bars: str = ""  # name of the bar chart below the text
     question: str = ""
     answers: tuple[str, ...] = ()
-    right: int = 0
-    reveal: str = ""
+    right: int = 0  # index of the right answer
+    reveal: str = ""  # text after an answer
     task: str = ""
-    wanted: Condition | None = None
+    wanted: Condition | None = None  # end of the task
     formula: str = ""
-    teacher: str = ""
-    holds: tuple[Condition, ...] = ()
-    page: str = ""
+    teacher: str = ""  # a usual mistake, or a question
+    holds: tuple[Condition, ...] = ()  # true of the run at the beginning; the texts rely on them
+    page: str = ""  # another page that the step opens, with controls as in a link
 
     @property
     def names(self) -> set[str]:
@@ -128,10 +110,7 @@ class Known:
 
 
 def parse_lesson(data: bytes, *, name: str, file: str, known: Known) -> Lesson:
-    """Read a lesson from the content of a file; ``name`` is the lesson's name in links.
-
-    Raises InputError with one sentence that names the file, and the line or the step.
-    """
+    """Read a lesson; InputError names the file, and the line or the step."""
     try:
         front = _checked(_read_toml(data), FRONT, tuple(FRONT))
         if not 1 <= front["minutes"] <= MOST_MINUTES:

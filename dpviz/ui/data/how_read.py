@@ -34,10 +34,7 @@ _FOUND = "found"
 
 @dataclass(frozen=True, kw_only=True)
 class How:
-    """The settings by which :func:`~dpviz.data.reading.read.read_table` reads a file.
-
-    If a setting is None or empty, the reader finds it in the file.
-    """
+    """Settings of :func:`~dpviz.data.reading.read.read_table`; the reader finds what is empty."""
 
     counts: bool = False
     header: bool | str | None = None
@@ -107,10 +104,7 @@ def how_panel(
     *,
     failed: bool = False,
 ) -> None:
-    """Show fields and notes in an expander, which is open if something was guessed or left out.
-
-    ``table`` is the table that was read from the file; ``data`` are the data on the screen.
-    """
+    """Show fields and notes in an expander, which is open if something was guessed or left out."""
     kind = format_of(name)
     notes = data.notes if data else table.notes if table else ()
     more = table is not None and len(notes) > len(table.notes)
@@ -178,10 +172,7 @@ def not_released(name: str, how: How) -> str:
 def offer_csv(
     file: Any, table: Table | UploadedTable | Dataset, use: Callable[[LocalFile], None]
 ) -> None:
-    """Show the button that saves the explored table, as a download or beside a local file.
-
-    If the file is local, ``use`` is called with the new file.
-    """
+    """Offer the explored table as CSV: a download, or beside a local file, which ``use`` gets."""
     icon, key = ":material/save_as:", "own:save"
     if not isinstance(table, UploadedTable) and isinstance(file, LocalFile):
         st.button(

@@ -24,10 +24,7 @@ class LocalFile(os.PathLike[str]):
 
 
 def local_file(text: str, title: str = "") -> LocalFile | None:
-    """Return the file at a typed path; None if the text is empty.
-
-    If the path is invalid, the error message begins with ``title``.
-    """
+    """File at a typed path; None without text; an InputError begins with ``title``."""
     if not text.strip():
         return None
     path, begin = Path(text.strip()), f"{title}: " if title else ""

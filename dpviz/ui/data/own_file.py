@@ -76,10 +76,7 @@ class ReadingError(NothingLoadedError):
 
 
 def read_beside(file: Any, token: Token, *, released: bool) -> AnyTable | Dataset:
-    """Read a file. A large file is read in a job, which shows its progress and can be stopped.
-
-    InputError if the file can't be read; ReadingError while it is being read, or after a stop.
-    """
+    """Read a file, a large one in a job with progress; ReadingError until the job has ended."""
     read: Callable[[], AnyTable | Dataset] = partial(
         _read, file, reader_of(file), token[1], released
     )

@@ -23,16 +23,12 @@ Token: TypeAlias = tuple[str, How]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Loaded:
-    """A file that was read: its table, or its grid of counts.
-
-    ``number`` differs between the files of a page. All sessions share a ``local`` file, which is on
-    this computer.
-    """
+    """A file that was read: its table, or its grid of counts."""
 
     data: AnyTable | Dataset
     token: Token
-    number: int
-    local: bool
+    number: int  # differs between the files of a page
+    local: bool  # on this computer, so all sessions share it
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -45,10 +41,9 @@ class OwnData:
     """Columns of own data; they stay on the screen until new columns are found to be usable.
 
     The columns are from the file ``number``, which is the ``loaded`` file or an earlier file.
-    ``complete`` has all records; ``current`` has at most ``cap`` records of each person. Typed
-    bounds apply only to data with the same ``identity``. ``axes`` are the positions of the two
-    columns that are shown. ``far`` has the rows that are far from all other rows, and a box around
-    the other rows.
+    ``complete`` has all records; ``current`` at most ``cap`` of each person. Typed bounds apply
+    only to data with the same ``identity``. ``axes`` are the positions of the two shown columns.
+    ``far`` has the rows far from all others, and a box around the others.
     """
 
     loaded: Loaded
@@ -64,24 +59,16 @@ class OwnData:
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """How columns were chosen.
+    """How columns were chosen."""
 
-    ``asked``: columns that the user has just chosen, and that may be unusable. ``proposed``:
-    columns that were proposed from the data. ``looked``: columns whose choice depends on every
-    record.
-    """
-
-    asked: tuple[str, ...] = ()
-    proposed: tuple[str, ...] = ()
-    looked: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()  # just chosen by the user, perhaps unusable
+    proposed: tuple[str, ...] = ()  # from the data
+    looked: tuple[str, ...] = ()  # depend on every record
 
 
 @dataclass
 class Memory:
-    """Own data that pages keep between runs.
-
-    The state is None before a file is read. ``error`` says why the file ``tried`` can't be read.
-    """
+    """Own data that pages keep between runs; ``error`` says why the file ``tried`` failed."""
 
     state: Loaded | OwnData | None = None
     count: int = 0

@@ -44,9 +44,8 @@ _SAMPLE = "app:sample"
 class ActiveData:
     """The data on the screen: a grid of counts, or the columns to cluster.
 
-    ``complete`` has all records of each person. ``axes`` are the positions of the two columns that
-    are shown. If the bounds span the data, ``far`` has the rows that are far from all other rows,
-    and a box around the other rows.
+    ``complete`` has all records of each person, ``axes`` the positions of the two shown columns. If
+    the bounds span the data, ``far`` has the rows far from all others, and a box around the others.
     """
 
     dataset: Dataset
@@ -93,10 +92,7 @@ def _sample_before() -> Sample:
 
 
 def data_panel(state: DataState, *, many: bool = False) -> ActiveData:
-    """Show the panel of the explorers; return the data on the screen.
-
-    ``many``: see :func:`own_data`. InputError if own data can't be read.
-    """
+    """Show the panel of the explorers; return the data on the screen, or raise InputError."""
     titles = {name: sample(name).title for name in sample_names()} | {UPLOAD: "Own data …"}
     st.selectbox(
         "Data",

@@ -22,10 +22,7 @@ RELATION_TITLES = {"add_remove": "one more or less", "replace_one": "one exchang
 
 
 def protection_panel(state: UrlState, columns: Sequence[str] | None) -> Neighbours:
-    """Show the panel; return the current relation and cap.
-
-    ``columns`` are the columns that may identify persons; None if the data have no such columns.
-    """
+    """Show the panel; return relation and cap. ``columns`` may identify persons, or are None."""
     with st.popover("Protects", icon=":material/shield_person:", width="stretch"):
         relation_radio(state)
         unit_boxes(state, columns)

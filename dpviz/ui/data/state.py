@@ -240,10 +240,9 @@ def take_sample(state: UrlState, facts: Sample, but: Collection[str] = ()) -> No
 
 
 def take_own(state: UrlState, before: Sample, but: Collection[str] = ()) -> None:
-    """Set parameters of the sample set shown before to their defaults, because they suit it alone.
-
-    A value that the user chose stays. Records never decide these values, so a release may use them.
-    """
+    """Set parameters of the sample set shown before to their defaults: they suit it alone."""
+    # A value that the user chose stays. Records never decide these values, so a release may use
+    # them.
     for family in FAMILIES.values():
         for name, value in family.suited(before).items():
             one = family.parameter(name)
@@ -261,10 +260,8 @@ def keeps_own(state: UrlState) -> str:
 
 
 def take_classes(state: UrlState, file: int, classes: Classes | None) -> None:
-    """Let K start at the number of known classes, unless the user has chosen K.
-
-    The classes are in the data, so a release says where this K comes from.
-    """
+    """Let K start at the number of known classes, unless the user has chosen K."""
+    # The classes are in the data, so a release says where this K comes from.
     known = (file, classes and classes.names)
     if classes is None or st.session_state.get(_CLASSES, (None, 0))[0] == known:
         return
@@ -287,10 +284,7 @@ def from_classes(state: DataState) -> str:
 
 
 def classes_words(state: DataState, used: Collection[str]) -> str:
-    """Sentence for a release with a K from the classes of the data; "" for any other K.
-
-    ``used`` are the links of the parameters that the method reads.
-    """
+    """Sentence for a release whose method reads links ``used``, with K from classes; else ""."""
     link, (_, number) = _CLUSTERS.link, st.session_state.get(_CLASSES, (None, 0))
     if link not in used or not state.has_own_data or state.get(link) != number:
         return ""
@@ -301,10 +295,7 @@ def classes_words(state: DataState, used: Collection[str]) -> str:
 
 
 def take_followed(state: UrlState, family: Family) -> None:
-    """Set the parameters of a data set or a method that was chosen on another page.
-
-    If another page also chose a parameter, the value of that page is kept.
-    """
+    """Set parameters of data or a method chosen on another page, but keep those chosen there."""
     if "data" in state.followed and state.get("data") != UPLOAD:
         take_sample(state, sample(state.get("data")), but=state.agreed)
     if {"method", "variant"} & state.followed:

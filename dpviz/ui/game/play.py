@@ -24,9 +24,8 @@ _SIDES = ("out", "in")
 def drawn(game: Game, guess: Callable[[int, bool], None]) -> None:
     """Show the current draw with its two buttons, and the result of the last guess.
 
-    After a wrong guess, the draw that was guessed stays until the player goes on. Only published
-    numbers of the draw are sent to the browser. ``guess`` is called with the draw's number, and
-    with True if the player says that the person is in the data.
+    Only published numbers are sent to the browser. After a wrong guess, its draw stays until the
+    player goes on. ``guess`` gets the draw's number, and True for "the person is in the data".
     """
     now = game.round
     st.markdown(plain_text(game.case.story))

@@ -33,16 +33,12 @@ _ROWS = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """A row of bars for each label; ``title`` says what the lengths mean.
-
-    If rows have several bars, ``names`` are the names of the bars. The run on the screen is in the
-    row with the label ``here``.
-    """
+    """A row of bars for each label; ``title`` says what the lengths mean."""
 
     title: str
     rows: Sequence[tuple[str, Sequence[float]]]
-    names: Sequence[str] = ()
-    here: str = ""
+    names: Sequence[str] = ()  # of the bars, if rows have several
+    here: str = ""  # label of the row with the run on the screen
 
     def html(self) -> str:
         """HTML of a table with bars, which is readable on a screen, on a phone and on paper."""

@@ -37,11 +37,8 @@ def sheet(
     *,
     teacher: bool,
 ) -> str:
-    """A complete HTML page for printing; it loads nothing from a host.
-
-    ``facts``, ``bars`` and ``pictures`` (as HTML) and ``links`` have an entry for each step. The
-    teacher's sheet also contains answers, minutes and notes.
-    """
+    """A complete HTML page for printing, which loads nothing; lists have an entry for each step."""
+    # The teacher's sheet also contains answers, minutes and notes.
     kind = "Teacher's sheet" if teacher else "Worksheet"
     each = max(1, round(lesson.minutes / len(lesson.steps)))
     parts = [f"<h1>{html.escape(lesson.title)}</h1>"]

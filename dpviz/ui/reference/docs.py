@@ -1,8 +1,7 @@
 """The documentation in the app: a list of its pages, with links.
 
-When a session opens one of the pages for the first time, the site is built in a temporary folder
-and served from there. So the site needs no other host, no build before the start, and no folder in
-the checkout.
+The site is built in a temporary folder when a session first opens one of its pages, and served from
+there. So it needs no other host, no build before the start, and no folder in the checkout.
 """
 
 from __future__ import annotations

@@ -73,12 +73,8 @@ def allowed_host(host: str) -> bool:
 
 
 def allowed_origin(origin: str, host: str) -> bool:
-    """Whether a page may open a socket.
-
-    A page may do this if its origin is the server's own origin or is listed, or if both addresses
-    are local. ``origin`` is the header ``Origin``; ``host`` is the address at which the page found
-    the server.
-    """
+    """Whether a page from ``origin`` may open a socket to the server that it knows as ``host``."""
+    # Its origin is the server's own or is listed, or both addresses are local.
     try:
         own = urlsplit(origin).netloc.lower() == host.lower()
         local = is_local(origin) and is_local(
@@ -91,21 +87,15 @@ def allowed_origin(origin: str, host: str) -> bool:
 
 
 def ask_no_host() -> None:
-    """Prevent Streamlit from asking an internet host for this computer's address.
-
-    Streamlit would ask when it prints its welcome message, and when a page of another origin
-    connects. While Streamlit waits for the answer, it does not answer any request. It would also
-    trust the received address as an origin.
-    """
+    """Prevent Streamlit from asking an internet host for this computer's address."""
+    # It would ask for its welcome message and for pages of another origin, answer no request
+    # meanwhile, and trust the received address as an origin.
     net_util.get_external_ip = lambda: None
 
 
 def check_settings(script: Path | None = None) -> None:
-    """Raise InputError if a settings file can't be read.
-
-    Streamlit would start without the file: it would have other limits, and accept requests of other
-    pages. ``script`` is ``app.py``; None if Streamlit already runs it.
-    """
+    """Raise InputError if a settings file can't be read; before a start, ``script`` is app.py."""
+    # Streamlit would start without the file, with other limits, and accept requests of other pages.
     names = get_config_files("config.toml")
     if script is not None:
         names.append(str(script.parent / ".streamlit" / "config.toml"))
@@ -128,10 +118,8 @@ def _matches(host: str, pattern: str) -> bool:
 
 
 def is_shared() -> bool:
-    """Whether other computers may reach the server; only its settings decide.
-
-    The headers of a visitor's browser are not used, because they may be forged.
-    """
+    """Whether other computers may reach the server; only its settings decide."""
+    # The headers of a visitor's browser are not used, because they may be forged.
     names: list[str] = [
         st.get_option("server.address") or "0.0.0.0",
         *(st.get_option("server.allowedHosts") or ()),
@@ -155,21 +143,14 @@ def where_files_go() -> str:
 
 
 def client() -> str:
-    """IP address of the visitor, if it is known; "" for this computer.
-
-    The last entry of ``X-Forwarded-For`` is from the proxy on this computer; earlier entries may be
-    forged.
-    """
+    """IP address of the visitor, if it is known; "" for this computer."""
+    # The last entry of ``X-Forwarded-For`` is from the proxy here; earlier entries may be forged.
     passed_on = st.context.headers.get("X-Forwarded-For") or ""
     return str(st.context.ip_address or passed_on.rpartition(",")[2].strip())
 
 
 def on_this_machine() -> bool:
-    """Whether only users of this computer can see the page.
-
-    Users may type paths only in this case: on a shared server, paths would show the server's
-    folders.
-    """
+    """Whether only users of this computer see the page; only they may type paths of its folders."""
     headers, address = st.context.headers, str(st.context.url or "")
     passed_on = any(headers.get(name) for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"))
     reached = [address, f"//{headers['Host']}" if "Host" in headers else ""]

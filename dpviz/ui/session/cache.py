@@ -1,8 +1,8 @@
 """Cache between redraws: data sets, their grids and true runs.
 
-``st.cache_data`` hashes only a sample of a large array, so it would return the same result for two
-grids that differ in one record. In dpviz this difference is important, so keys are digests of all
-values. All sessions share the public sample sets; an upload stays in its own session.
+``st.cache_data`` hashes only a sample of a large array, so it may return the same result for two
+grids that differ in one record. So keys here are digests of all values. All sessions share the
+public sample sets; an upload stays in its own session.
 """
 
 from __future__ import annotations
@@ -58,11 +58,10 @@ def run_of(
     is_sample: bool,
     more: Callable[[T], int] = lambda _: 0,
 ) -> T:
-    """Return a seeded run; the run depends only on ``request``.
+    """Return a seeded run, which depends only on ``request``; sessions share runs on sample sets.
 
-    Sessions share runs on sample sets: the first session computes a run, and the others wait for
-    it. ``size`` is the run's number of cells or records; large runs are not cached. ``more`` is
-    the size of parts whose number is known only after the run.
+    ``size`` is the run's number of cells or records; large runs are not cached. ``more`` is the
+    size of parts whose number is known only after the run.
     """
     if not is_sample or size > _MOST:
         return draw()

@@ -1,9 +1,9 @@
 """A class visits the app of a teacher: who is a guest, and what guests may open.
 
-By default only this computer can open the app. A teacher may open it for a class: then a second
-socket listens in the local network, see :mod:`dpviz.server.door`. Everybody who comes through it is
-a guest. Guests see lessons, the game and the explorers with sample sets. They can't upload files,
-and the teacher's data, releases and budgets are closed to them.
+A teacher may open the app for a class: then a second socket listens in the local network, see
+:mod:`dpviz.server.door`. Everybody who comes through it is a guest. Guests see lessons, the game
+and the explorers with sample sets; uploads, the teacher's data, releases and budgets are closed to
+them.
 """
 
 from __future__ import annotations
@@ -54,11 +54,8 @@ def door() -> Door | None:
 
 
 def is_guest() -> bool:
-    """Whether this session belongs to a guest; a session stays a guest's.
-
-    A session that has lost its browser has no headers; it counts as a guest's while the door is
-    open, because its headers can't tell.
-    """
+    """Whether this session belongs to a guest; a session stays a guest's."""
+    # A session that has lost its browser has no headers; it is a guest's while the door is open.
     if st.session_state.get(_IS_GUEST):
         return True
     headers = st.context.headers

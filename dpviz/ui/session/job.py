@@ -1,8 +1,7 @@
 """Long computations in the background: a fragment shows the progress and a Cancel button.
 
-The page stays usable, and the job continues while another page is open. The thread never calls
-Streamlit's drawing functions or session state; its result is an attribute of the job. All sessions
-of a server share a few places for heavy jobs, which take turns.
+The job continues while another page is open. Its thread never calls Streamlit's drawing functions
+or session state. All sessions of a server share a few places for heavy jobs, which take turns.
 """
 
 from __future__ import annotations
@@ -77,26 +76,12 @@ _FAILED = (
 class Job:
     """A computation in its own thread, which starts after ``after`` seconds.
 
-    Parameters
-    ----------
-    task
-        Calls ``cancelled`` often, and ends (with :class:`dpviz.base.work.Cancelled`) when
-        ``cancelled`` returns true.
-    request
-        Key of the result: two jobs with equal requests have the same result.
-    abandoned
-        Returns True if nobody waits for the result any longer; checked with ``cancelled``.
-    turns
-        Places that the job shares with other jobs; None if it needs no shared place. The job may
-        give its place to another job whenever the task calls ``cancelled`` in the thread of the
-        job.
-
-    Attributes
-    ----------
-    result
-        None before the end of the job, or if the job was cancelled or failed.
-    error
-        Reason for a failure in one sentence, else empty.
+    The task calls ``cancelled`` often, and ends with :class:`dpviz.base.work.Cancelled` when it
+    returns true. Two jobs with equal ``request`` have the same result. ``abandoned`` returns True
+    if nobody waits for the result any longer. ``turns`` are places that the job shares with other
+    jobs; it may give its place to another job whenever the task calls ``cancelled`` in the thread
+    of the job. The ``result`` is None before the end, or if the job was cancelled or failed;
+    ``error`` is the reason for a failure in one sentence.
     """
 
     def __init__(
@@ -233,11 +218,9 @@ def _end_all() -> None:
 def start(
     key: str, task: Task, *, request: object = None, heavy: bool = True, after: float = 0.0
 ) -> Job:
-    """Start a job of this session, and cancel a running job with the same key.
-
-    A job that runs after a change of a control is not ``heavy``: it takes seconds, and does not
-    wait for heavy jobs.
-    """
+    """Start a job of this session, and cancel a running job with the same key."""
+    # A job that runs after a change of a control is not ``heavy``: it takes seconds, and does not
+    # wait for heavy jobs.
     earlier = job_of(key)
     if earlier:
         earlier.cancel()
@@ -264,11 +247,8 @@ def job_of(key: str) -> Job | None:
 
 
 def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) -> None:
-    """Show the state of a job while it runs; when the job ends, redraw the whole page.
-
-    ``draw`` is called as a fragment. To start another job in this fragment, call :func:`start`,
-    then ``st.rerun()``. Use a larger ``every`` (seconds) if the drawing is large.
-    """
+    """Show the state of a job, in a fragment, every few seconds; redraw the page when it ends."""
+    # To start another job in this fragment, call :func:`start`, then ``st.rerun()``.
     running = job is not None and job.running
     # With many sessions, frequent redraws would take more time than the changes of the users.
     every *= max(1.0, sessions() / 4)

@@ -1,9 +1,9 @@
 """Free the memory of a session after its browser has closed.
 
-Streamlit retains a closed session for a while, in case the browser reconnects
-(``server.disconnectedSessionTTL``). After this time Streamlit waits until another session closes,
-which may take days. Streamlit also waits for a garbage collection, but a collection skips all
-objects that :func:`dpviz.ui.page.freeze_loaded_objects` excluded.
+Streamlit retains a closed session in case the browser reconnects
+(``server.disconnectedSessionTTL``), then until another session closes, which may take days, and
+until a garbage collection, which skips all objects that :func:`dpviz.ui.page.freeze_loaded_objects`
+excluded.
 """
 
 from __future__ import annotations

@@ -11,11 +11,8 @@ from dpviz.base.work import IsCancelled
 
 
 def absence(seconds: float) -> IsCancelled:
-    """Return a function that reports whether the browser has been gone for this many seconds.
-
-    Any thread may call it. The time starts at the last call that found the browser connected, so
-    call the function often.
-    """
+    """Return a function for any thread: whether the browser has been gone for this many seconds."""
+    # The time starts at the last call that found the browser connected, so call the function often.
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not runtime.exists():
         return lambda: False

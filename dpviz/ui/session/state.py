@@ -1,10 +1,9 @@
 """Controls and the link: the URL contains every control, and every value is checked.
 
-Streamlit's ``bind="query-params"`` replaces the link instead of adding a step to the browser's
-history, so Back would have no effect. It ignores invalid values without a message, and does not
-work with live sliders. Its ``persist_state`` keeps a widget's value, but then neither a link nor
-Back nor another page can set the value. So this module stores the controls; values that are not
-part of the link use ``persist_state``.
+Streamlit's ``bind="query-params"`` adds no step to the browser's history, ignores invalid values
+without a message, and does not work with live sliders. Its ``persist_state`` keeps a widget's
+value, but then neither a link nor Back nor another page can set it. So this module stores the
+controls; values that are not part of the link use ``persist_state``.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ class CorrectedError(InputError):
 class Control:
     """One control of a page; ``parse`` reads its value from the link's text, or raises InputError.
 
-    Other pages take over the value of a ``shared`` control. If a first visit has no link, the value
-    is ``first``, or the default if ``first`` is None.
+    Other pages take over the value of a ``shared`` control. ``first`` is the value without a link,
+    unless it is None.
     """
 
     default: Any
@@ -79,10 +78,7 @@ class _Store:
 
 
 class UrlState:
-    """Values of a page's controls, stored in the session and mirrored in the URL.
-
-    Streamlit drops a widget's value when the user leaves its page; the values here stay.
-    """
+    """Values of a page's controls in session and URL; they stay after the user leaves the page."""
 
     def __init__(self, page: str, controls: Mapping[str, Control]) -> None:
         self._page = page
@@ -239,13 +235,10 @@ class UrlState:
         return f"{self._page}:{name}"
 
     def widget(self, name: str, initial: str = "value") -> dict[str, Any]:
-        """Arguments for the native widget of a control: its key and its initial value.
-
-        If the program sets the value of a widget's key, Streamlit sends this value to the browser
-        only once. The value is lost if the run is interrupted or immediately repeated, and sending
-        it again may undo a newer choice of the user. So a control that the program sets gets a new
-        widget, which starts with the value.
-        """
+        """Arguments for the native widget of a control: its key and its initial value."""
+        # If the program sets the value of a widget's key, Streamlit sends it to the browser only
+        # once, so it is lost if the run is interrupted, and sending it again may undo a newer
+        # choice of the user. So a control that the program sets gets a new widget.
         value = self.get(name)
         return {"key": self._widget_key(name), initial: value}
 
@@ -335,11 +328,7 @@ def working() -> dict[str, Any]:
 
 
 def opened(page: str) -> None:
-    """Record that a page was opened.
-
-    After that the page reads a link if there is one; otherwise it takes the values of the other
-    pages.
-    """
+    """Record that a page was opened, so it reads a link, or takes the values of the other pages."""
     store = _store_of(page)
     store.seen.clear()
     store.opened = True
@@ -359,9 +348,8 @@ def following(
 ) -> dict[str, Any]:
     """Arguments for a native widget whose value is stored elsewhere; see UrlState.widget.
 
-    ``keep`` stores the user's choice; if it does not store the choice, the choice is undone. Select
-    boxes and radio buttons need ``options``. ``initial`` is the name of the widget's argument for
-    the initial value.
+    ``keep`` stores the user's choice; if it does not, the choice is undone. Select boxes and radio
+    buttons need ``options``. ``initial`` is the name of the argument for the initial value.
     """
     number = st.session_state.get(f"{base}:changes", 0)
     if st.session_state.get(f"{base}@{number}", value) != value:

@@ -1,7 +1,7 @@
 """Turns of heavy jobs: few jobs run at a time, and each job soon lets other jobs run.
 
-Suppose that a class starts thirty audits, and another user starts a search of one second: this user
-does not wait until all audits have ended. One processor stays free for users who drag a slider.
+A user who starts a search of one second does not wait until the thirty audits of a class have
+ended. One processor stays free for users who drag a slider.
 """
 
 from __future__ import annotations
@@ -22,10 +22,7 @@ _FADES = 1.0
 
 
 class Load:
-    """Average number of blocks that ran at the same time in the last seconds.
-
-    A block runs in ``with load``.
-    """
+    """Average number of blocks ``with load`` that ran at the same time in the last seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, Lock()
@@ -82,10 +79,7 @@ class Places:
 
 
 class Turns:
-    """Places for jobs; waiting jobs get their places in the order of arrival.
-
-    When a job has used its share of seconds and other jobs wait, it goes to the end of the queue.
-    """
+    """Places for jobs in the order of arrival; a job that used its share goes to the end."""
 
     def __init__(
         self, places: int, share: float, clock: Callable[[], float] = time.monotonic

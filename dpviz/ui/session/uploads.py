@@ -1,7 +1,7 @@
 """Bytes of uploads: how many bytes a session may have, and when a file is freed.
 
-Streamlit keeps each file until its session ends or until the browser removes the file. The browser
-removes a file only while the file's upload box is on the page.
+Streamlit keeps each file until its session ends, or until the browser removes it, which it can do
+only while the file's upload box is on the page.
 """
 
 from __future__ import annotations

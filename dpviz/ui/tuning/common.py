@@ -119,11 +119,9 @@ def search_data(
     searched: tuple[str, ...],
     replaced: dict[str, Any],
 ) -> tuple[str, R] | None:
-    """Search with the data and settings on the screen; see :func:`search`.
-
-    The arguments of ``function`` are data, settings and arguments. ``replaced`` contains values of
-    parameters that do not affect the result.
-    """
+    """Search with the data and settings on the screen; see :func:`search`."""
+    # ``function`` gets data, settings and arguments. ``replaced`` are parameters that have no
+    # effect.
     active, config = context.active, context.config
     task = partial(
         function,
