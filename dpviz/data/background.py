@@ -20,15 +20,13 @@ from dpviz.grid.domain import Domain
 
 Lines = NDArray[np.float64]
 
-#: Natural Earth (https://www.naturalearthdata.com), public domain; see
-#: sample_data/natural_earth.py.
+#: Natural Earth (https://www.naturalearthdata.com), see sample_data/natural_earth.py.
 FOLDER = Path(__file__).with_name("natural_earth")
 
 #: Largest size of a user's file, in bytes.
 MOST_BYTES = 5 * 2**20
 
-#: Details smaller than this fraction of the domain are removed, because a panel has some hundred
-#: pixels per side. Islands smaller than twice this fraction are also removed.
+#: Details smaller than this fraction of the domain are removed; islands below twice of it.
 _DETAIL = 1 / 800
 
 #: Largest number of points in a piece of a line. Each piece is simplified separately.
@@ -69,8 +67,7 @@ class Background:
 
 def coastlines(domain: Domain, *, swapped: bool = False) -> Lines:
     """Coastlines and borders (n, 2) in a domain of degrees; latitude is first if ``swapped``."""
-    # The lines are accurate to some kilometres. Longitudes may be from 0 to 360 or from -180 to
-    # 180.
+    # Accurate to some kilometres. Longitudes may be from 0 to 360 or from -180 to 180.
 
     def build() -> Lines:
         import shapely
@@ -124,7 +121,6 @@ def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
 
 
 def _pieces(points: NDArray[np.float64], line: NDArray[np.integer]) -> tuple[Any, NDArray[Any]]:
-    """Cut lines into short pieces; return the pieces, and the line number of each piece."""
     import shapely
 
     # GEOS simplifies a line by recursion, so a long zigzag would overflow the stack of the server.

@@ -19,8 +19,7 @@ from dpviz.data.geographic import Bounds, in_degrees, map_axes, placed
 from dpviz.data.scale import METRES_PER_DEGREE, length
 from dpviz.grid.domain import Domain
 
-#: Directions from north, clockwise; distances in metres from a city at which a place is in its
-#: middle, and at which its name no longer helps.
+#: Directions, clockwise; metres from a city's middle and beyond which its name does not help.
 _WINDS = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
 _NEAR, _FAR = 300.0, 200_000.0
 
@@ -118,7 +117,6 @@ def check_not_exchanged(columns: Sequence[str], domain: Domain) -> None:
 
 
 def _largest(columns: Sequence[str], bounds: Bounds) -> tuple[City | None, City | None]:
-    """Largest city inside bounds in degrees, and largest city inside the exchanged bounds."""
     lon, lat = (bounds[axis] for axis in map_axes(columns))
     both = cities_within(lon, lat), cities_within(lat, lon)
     inside, instead = (next(iter(found), None) for found in both)

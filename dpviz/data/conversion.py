@@ -120,7 +120,6 @@ class Converted:
 def _decoded(
     table: Table, axis: int, *, turn: bool
 ) -> tuple[pa.ChunkedArray, NDArray[np.bool_], int]:
-    """Cells of a column, mask of the cells that aren't numbers, number of replaced line breaks."""
     cells, style = table.cells, table.cells.style_of(axis)
     is_mixed = cells.kind(axis) in ("text", "unclear")
     is_text = is_mixed and table.columns[axis] not in table.nearly_numeric

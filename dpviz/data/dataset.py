@@ -42,8 +42,7 @@ class Dataset:
     classes: Classes | None = None  # only with points
     dropped: int = 0  # records left out by the reader: a value was missing or infinite
     notes: tuple[str, ...] = ()  # sentences about changes by the reader, shown on the screen
-    #: Column names that may be values of the first record, if the reader interpreted this record as
-    #: a header. These names must not be published.
+    #: Column names that may be values of the first record, so they must not be published.
     doubtful: tuple[str, ...] = ()
     unit: str | None = None  # the column that contains ``units``
     origins: tuple[Origin, ...] = ()  # the files; empty for an upload or an object in memory

@@ -49,8 +49,7 @@ PAIRS = (
 
 LON_WORDS, LAT_WORDS = map(frozenset, PAIRS[0])
 
-#: Words that also mean length and width. These words mean axes only as a pair, and only if both
-#: names contain no other words.
+#: Words that also mean length and width; they mean axes only as a pair, alone in both names.
 _LENGTH = frozenset((
     "länge", "laenge", "lengte", "længde", "długość", "dlugosc", "délka", "hosszúság", "μήκος",
     "طول", "الطول", "אורך",

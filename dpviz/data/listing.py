@@ -130,7 +130,6 @@ def mark_of(path: str) -> tuple[int, int]:
 
 @lru_cache(8)
 def _system_of(scheme: str) -> Any:
-    """File system of fsspec for a scheme that pyarrow does not know."""
     try:
         import fsspec
         from fsspec.implementations.local import LocalFileSystem

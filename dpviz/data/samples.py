@@ -33,8 +33,7 @@ class Sample:
     columns: tuple[str, ...]  # one per axis
     n: int
     domain: Domain  # in the units of the columns
-    #: Number of cells per axis, and p between 0 and 1, with which WaveCluster separates the
-    #: clusters; and number of clusters that WaveCluster finds with these values and without noise.
+    #: Cells per axis and p with which WaveCluster separates the clusters, and their number.
     grid: int
     density: float
     clusters: int

@@ -16,8 +16,7 @@ Axes = Literal["auto", "lonlat", "equal", "free"]
 #: Length of a degree in metres, on a sphere with the Earth's mean radius of 6371.0088 km.
 METRES_PER_DEGREE = 6_371_008.8 * math.pi / 180
 
-#: Units that may be the last word of a name, with their length in metres if the unit is a length.
-#: "min" is not included, because it usually means minimum.
+#: Units that end a name, in metres if a length. "min" usually means minimum.
 UNITS: dict[str, float | None] = {
     **dict.fromkeys(("m", "metre", "metres", "meter", "meters"), 1.0),
     **dict.fromkeys(("km", "kilometre", "kilometres", "kilometer", "kilometers"), 1000.0),

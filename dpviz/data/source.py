@@ -14,8 +14,7 @@ from dpviz.privacy.origin import Origin, origins
 #: A path in an object store, such as "s3://bucket/folder".
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
-#: Stores by the scheme of their addresses; several schemes may mean the same store. Other schemes
-#: are refused, because such an address may mean a local file or a part of another address.
+#: Stores by scheme; other schemes may mean a local file or a part of another address.
 STORES = {
     **{"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az"},
     **{"hdfs": "hdfs", "hf": "hf", "oci": "oci", "memory": "memory"},
@@ -57,8 +56,7 @@ def is_nameless(named: str) -> bool:
 
 def store_origin(address: str, inner: str) -> Origin:
     """Origin of the ``address`` that the user typed; ``inner`` is its path in the store."""
-    # All spellings of an address have the same origin. Addresses of different files may share an
-    # origin, and then share a budget, which is safe.
+    # All spellings have the same origin. Different files may share a budget, which is safe.
     store = STORES[address.split("://", 1)[0].lower()]
     place = posixpath.normpath("/" + unquote(re.split("[?#]", inner)[0])).lstrip("/")
     if store in ("az", "hf", "oci"):  # remove an account, a version or a namespace
@@ -70,8 +68,7 @@ def store_origin(address: str, inner: str) -> Origin:
 
 def each_once(paths: Sequence[str]) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...]]:
     """Files without repetition, under their first names; their origins; a note on other names."""
-    # Otherwise a file with two links would count twice, and one record could change the result
-    # twice.
+    # Otherwise a file with two links would count twice, and one record would matter twice.
     kept: dict[str, tuple[str, Origin]] = {}
     others = []
     for path in paths:

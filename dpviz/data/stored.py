@@ -163,7 +163,6 @@ def stored(
 
 class _Rows:
     def rows(self) -> Iterator[Floats]:
-        """All records (m, d) chunk by chunk; NaN if a number is missing."""
         raise NotImplementedError
 
     def chunks(self) -> Iterator[tuple[Floats, int]]:
@@ -444,7 +443,6 @@ def _opened_parts(
 
 
 def _bundles(sizes: Sequence[int]) -> Iterator[range]:
-    """Join successive row groups until each part has enough rows."""
     begin = rows = 0
     for end, size in enumerate(sizes, 1):
         rows += size

@@ -141,7 +141,6 @@ def _deal(
 
 
 def _cap(path: Path, columns: Sequence[str], cap: int, seed: int) -> int:
-    """Cap the records of the persons in a file; return the number of records left out."""
     table = pq.read_table(path)
     points = as_points([one.combine_chunks() for one in table.columns[:-1]])
     dataset = Dataset(name="", points=points, units=table["person"].to_numpy())

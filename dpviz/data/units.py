@@ -85,8 +85,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
         rows, persons = rows[known], persons[known]
         return rows[smallest_hashes(points[rows], persons, cap, seed)], len(rows)
 
-    # Choose from each batch first, so that the rows of one person can't fill memory. A row that is
-    # chosen from all rows is also chosen from its batch.
+    # A row that is chosen from all rows is also chosen from its batch, which limits memory.
     some = [pick(np.arange(rows.start, rows.stop)) for rows in _batches(len(units))]
     chosen = np.concatenate([rows for rows, _ in some])
     if len(some) > 1:
@@ -108,7 +107,6 @@ def check_cap(cap: int) -> None:
 
 
 def _batches(rows: int) -> list[slice]:
-    """Split rows into batches; return one empty batch if there are no rows."""
     return [slice(start, min(start + _ROWS, rows)) for start in range(0, max(rows, 1), _ROWS)]
 
 

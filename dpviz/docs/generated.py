@@ -52,8 +52,7 @@ FURTHER = (
     ("dpviz.privacy.mechanisms", "Accountant"),
 )
 
-#: Largest number of values that a table of settings lists by name; for more values, it shows only
-#: the number.
+#: Largest number of values that a table of settings lists by name instead of counting.
 _MOST_NAMED = 12
 
 
@@ -179,7 +178,6 @@ def anchor(name: str) -> str:
 
 
 def _first_family() -> dict[str, str]:
-    """Parameter name -> title of the first family that has this parameter."""
     families = reversed(FAMILIES.values())
     return {one.name: family.title for family in families for one in family.parameters}
 

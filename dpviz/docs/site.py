@@ -167,7 +167,6 @@ class _Reader(HTMLParser):
 
     @classmethod
     def of(cls, html: str) -> _Reader:
-        """Read a page."""
         reader = cls()
         reader.feed(html)
         reader.close()
@@ -175,11 +174,9 @@ class _Reader(HTMLParser):
 
     @property
     def text(self) -> str:
-        """Text without tags."""
         return "".join(self._texts)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Collect anchors and links."""
         given = dict(attrs)
         if given.get("id"):
             self.ids.append(str(given["id"]))
@@ -191,5 +188,4 @@ class _Reader(HTMLParser):
                 self.targets.append(target)
 
     def handle_data(self, data: str) -> None:
-        """Collect text."""
         self._texts.append(data)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from dpviz.figures.marks import Trace, heatmap
 from dpviz.grid.domain import Domain
 
-#: Maximum number of cells per side if cells show numbers: in a panel of half the figure's width,
-#: and in a panel that shows one of several stages.
+#: Largest side of a map with numbers: in half the figure's width, and in one of many stages.
 MOST, MOST_OF_STAGES = 16, 8
 
 #: With at most this many cells per side, there is space for two decimals.

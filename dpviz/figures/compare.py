@@ -58,9 +58,7 @@ class Chart:
     data: str = ""
     #: Budget of all runs, if the horizontal axis is another parameter.
     epsilon: float | None = None
-    #: Bounds that theorems give for the score: rows of
-    #: :func:`dpviz.experiments.presets.bounds_table` for this data set. None if there is no
-    #: theorem.
+    #: Theorems' bounds: rows of :func:`dpviz.experiments.presets.bounds_table`; or None.
     bounds: pd.DataFrame | None = None
     #: Methods that are not private in this panel.
     failing: Collection[str] = ()
@@ -177,8 +175,7 @@ def _reach(charts: Sequence[Chart], line: Line) -> tuple[float, float]:
     return low - room, high + room
 
 
-#: If the ratio of an axis's ends is below the first number, the ticks are the other numbers
-#: multiplied by powers of ten.
+#: Below this ratio of the axis's ends, ticks are these numbers times powers of ten.
 _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (3, (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)),
     (10, (1, 1.5, 2, 3, 5, 7)),
@@ -246,8 +243,6 @@ def _traces(
 
 
 class _Values(NamedTuple):
-    """Numbers of one method on one data set that can be plotted along the axis."""
-
     places: Floats
     middle: Floats
     low: Floats
@@ -266,8 +261,7 @@ def _values(chart: Chart, method: str, axis: Parameter, middle: str) -> _Values:
     table = chart.table.reindex(columns=["method", *names])
     part = table[table["method"] == method]
     rows = part.sort_values(axis.column)[names].to_numpy(dtype=float)
-    # An empty cluster makes some ratios infinite. At these ratios, the curve has a gap; the table
-    # has their values.
+    # An empty cluster makes some ratios infinite; there the curve has a gap.
     return _Values(*rows[np.isfinite(rows[:, 1])].T)
 
 

@@ -57,8 +57,7 @@ def diagnosis_panels(picture: WaveClusterPicture, diagnosis: Diagnosis) -> Panel
             axis = layout[f"{name}axis{suffix(panel)}"]
             axis["range"] = [low, high]
             if "constrain" in axis:
-                # A long cluster is shown with many cells around it, so that it does not look like a
-                # strip.
+                # A long cluster has many cells around it, so that it does not look like a strip.
                 axis["constrain"] = "range"
     layout["uirevision"] += f" cluster {diagnosis.cluster}"
     layout["margin"]["t"] = 78  # the mark is below the tool bar

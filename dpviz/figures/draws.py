@@ -52,8 +52,7 @@ _ITSELF = {
     **dict.fromkeys(("f_measure", "f_cells", "ari", "ami"), 1.0),
 }
 
-#: Columns about a theorem on a score: the ends of its band, the share of the draws inside the band,
-#: and the smallest share that the theorem promises.
+#: Columns about a theorem: ends of its band, share of draws inside, and promised share.
 BOUND_COLUMNS = ("bound from", "bound to", "inside", "promised")
 
 #: Width over which the dots of a strip are spread, as a share of the strip's width.

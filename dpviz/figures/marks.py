@@ -24,8 +24,7 @@ Floats = NDArray[np.float64]
 #: Title of an axis of budgets.
 BUDGET = "privacy budget ε"
 
-#: The computed end of a cell may differ from the end of the domain by this share of the cell's
-#: width.
+#: Rounding of the computed end of a cell, as a share of its width.
 _ROUNDING = 1e-6
 
 #: Name of the overlay that the owner sees on a private panel.
@@ -37,8 +36,7 @@ PLACE = "%{x:,.4~r}, %{y:,.4~r}"
 #: Legend with its entries in a row.
 ROW = {"orientation": "h", "x": 0, "xanchor": "left", "font": {"size": 12}}
 
-#: Legend in a row directly above a chart, at the left or at the right end. A legend with the page's
-#: background colour would hide the bottom of the title's letters.
+#: Above a chart, left or right; a background colour would hide the title's letters.
 LEGEND = {**ROW, "y": 1.0, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"}
 LEGEND_RIGHT = {**LEGEND, "x": 1, "xanchor": "right"}
 
@@ -291,8 +289,7 @@ def heatmap(
         "type": "heatmap",
         "z": np.ascontiguousarray(z.astype(np.uint8) if z.dtype == bool else z),
         **places,
-        # If there are few cells, show lines between them, so that adjacent cells of one colour can
-        # be counted.
+        # With few cells, lines between them allow counting adjacent cells of one colour.
         **({"xgap": 1, "ygap": 1} if max(band.shape) <= _COUNTED else {}),
         "showscale": False,
         **hovering(hover),

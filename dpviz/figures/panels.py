@@ -35,14 +35,12 @@ class Panels:
     pairs: list[tuple[int, int]] = field(default_factory=list)
     #: Description of the figure in words.
     alt: str = ""
-    #: Minimum height in pixels, and height as a share of the window's height; the larger height is
-    #: used.
+    #: Least height in pixels, and as a share of the window's height; the larger one is used.
     height: int = 385
     share: float = 0.56
     #: Minimum width in pixels; on a narrower page the figure can be scrolled.
     least_width: int = 0
-    #: What the words of the headline count, for the page; see
-    #: :func:`dpviz.figures.wavecluster.damage.pieces`.
+    #: What the words of the headline count, see wavecluster.damage.pieces.
     pieces: dict[str, Any] = field(default_factory=dict)
 
     def spec(self) -> dict[str, Any]:

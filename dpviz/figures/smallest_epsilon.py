@@ -66,8 +66,7 @@ def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
     )
     if goal.epsilon is not None:
         layout["shapes"] += [line_at(goal.epsilon, x, INVENTED[mode], 2) for x in ("x", "x2")]
-        # On a logarithmic axis, the position of an annotation is the exponent, but the position of
-        # a shape is the value.
+        # On a logarithmic axis, annotations are placed by exponents, and shapes by values.
         exponent = math.log10(goal.epsilon)
         found = f"<b>smallest ε = {readable(goal.epsilon)}</b>"
         layout["annotations"].append(note(found, exponent, 1, "x", xanchor="center"))
@@ -124,7 +123,6 @@ def _band(goal: SmallestEpsilon, mode: Mode) -> list[Trace]:
 
 
 def _reach(goal: SmallestEpsilon) -> dict[str, Any]:
-    """Range of the score's axis. A huge error at a tiny budget must not hide the target."""
     highs = finite([one.high for one in goal.bands.values()])
     most = float(np.nanmax(highs, initial=goal.target.value))
     enough = _HEADROOM * goal.target.value

@@ -43,8 +43,7 @@ class StageCard:
 
 def shrunk(cells: NDArray[Any]) -> NDArray[Any]:
     """Combine cells into blocks, at most ``MOST`` a side; any array of two axes."""
-    # A block gets the value of its cells that is farthest from zero, so a single cell stays
-    # visible.
+    # A block gets its value farthest from zero, so a single cell stays visible.
     step = -(-max(cells.shape) // MOST)
     if step == 1:
         return cells

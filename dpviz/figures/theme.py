@@ -7,8 +7,7 @@ from typing import Any
 
 from dpviz.base.display import Mode as Mode
 
-#: Colours of clusters, after Okabe and Ito (2008) and Tol (2021), which can be distinguished with
-#: all common colour-vision deficiencies. Clusters also have numbers.
+#: After Okabe and Ito (2008) and Tol (2021), for all common colour-vision deficiencies.
 CLUSTERS: dict[Mode, tuple[str, ...]] = {
     "light": (
         "#0072b2", "#d55e00", "#009e73", "#aa3377", "#b8860b", "#3f90da",

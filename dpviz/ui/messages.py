@@ -15,8 +15,7 @@ import streamlit as st
 
 from dpviz.base.errors import InputError
 
-#: An invisible character that splits links, arrows and emoji codes. Streamlit interprets these
-#: after it has parsed Markdown, so a backslash does not help.
+#: Splits links, arrows and emoji codes, which a backslash does not stop.
 _JOINER = "\u2060"
 
 #: Special characters of Markdown, HTML and formulas, except underscores inside a word.
@@ -92,8 +91,7 @@ def show_corrections(notes: Iterable[object]) -> None:
     """Show each error of a link in its own paragraph; without errors, show nothing."""
     texts = [plain_text(note) for note in notes]
     if texts:
-        # The key shows frame.js that the message is above a picture, and does not replace the
-        # picture.
+        # The key tells frame.js that the message does not replace the picture.
         with st.container(key="dpv-corrected"):
             st.warning(
                 "\n\n".join(("This link was corrected.", *texts)), icon=":material/link_off:"

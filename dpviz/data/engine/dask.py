@@ -33,8 +33,7 @@ _NEEDED = "import dpviz.data.engine.tables"
 #: Seconds between two checks of progress and cancelling, and between two checks of the workers.
 LOOK, PULSE = 0.2, 5.0
 
-#: A run stops with an error after this many seconds without a worker or an answer of the scheduler.
-#: A worker that was restarted because it used too much memory returns sooner.
+#: Seconds without a worker or an answer after which a run stops; a restart takes less.
 LOST = 40.0
 
 
@@ -72,7 +71,6 @@ class Cluster(AbstractContextManager["Cluster"]):
     def _run(
         self, parts: Sequence[Titled], task: Callable[[Any], Any], join: Callable[[Any], Any]
     ) -> Any:
-        """Run a tree of tasks: one task per part, then levels of tasks that join their results."""
         steps = Work(len(parts), "parts", self.progress, self.cancelled)
         # Tasks are not pure, because the same task of an earlier run may have read an older file.
         leaves = level = self._client.map(task, parts, pure=False)
@@ -92,7 +90,6 @@ class Cluster(AbstractContextManager["Cluster"]):
                 future.release()
 
     def _waited(self, last: Any, leaves: list[Any], parts: Sequence[Titled], steps: Work) -> Any:
-        """Wait for the result of the last task; meanwhile, report progress and allow cancelling."""
         from distributed import KilledWorker
 
         finished, left = Event(), leaves

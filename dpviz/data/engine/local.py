@@ -11,8 +11,7 @@ from dpviz.base.threads import processors
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.engine.tables import PartWork, Tables, Titled, read
 
-#: Number of parts per processor that are being read or wait in the queue. More parts would only
-#: fill memory with tables.
+#: Number of parts per processor that are being read or wait; more would only fill memory.
 AHEAD = 2
 
 

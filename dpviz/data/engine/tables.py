@@ -22,8 +22,7 @@ Tables = tuple[NDArray[Any], ...]
 #: Tables that are not added yet: a list for each position of the tuple.
 Waiting = tuple[list[NDArray[Any]], ...]
 
-#: Function that reads a part. Workers get this function, so it must be a function of a module, or a
-#: partial of such a function.
+#: Reads a part. Workers get it, so it is a function of a module, or a partial of one.
 PartWork = Callable[[Any], Tables]
 
 

@@ -12,9 +12,7 @@ from contextlib import contextmanager
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.reading.files import ZIP, refusing, too_large
 
-#: Largest number of files in an archive, which is limited because the list of files is kept in
-#: memory. The unpacked size may be at most a multiple of the archive's size plus a constant.
-#: Packing shrinks tables to about a tenth, and zip bombs to a thousandth.
+#: Limits on the files, kept in memory, and on unpacked bytes: packing shrinks tables to a tenth.
 _FILES, _TIMES, _MORE = 20_000, 40, 2**26
 
 #: Endings of table formats that are zip archives themselves.

@@ -176,7 +176,6 @@ def _is_record(sample: list[list[str]], kinds: list[str]) -> bool:
 
 
 def _is_rule(row: list[str]) -> bool:
-    """Whether a row is empty or is a line of dashes below the names."""
     return all(re.fullmatch(r"[-:=_ ]*", cell) for cell in row)
 
 

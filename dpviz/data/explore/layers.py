@@ -39,8 +39,7 @@ _MAIN = (".shp", ".kml", ".gpkg", ".gpx", ".gml", ".fgb")
 #: Drivers that may read. With another driver, GDAL interprets the bytes as another format.
 _DRIVERS = {"ESRI Shapefile", "LIBKML", "KML", "GPKG", "SQLite", "GPX", "GML", "FlatGeobuf"}
 
-#: Start of XML files with places. GDAL follows references near the start, so files with references
-#: are excluded.
+#: Start of XML files with places. GDAL follows references there, so these are excluded.
 _XML = re.compile(
     r"(?!.*<(OGR|GDAL|VRT|WMS|WFS|WCS))(<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>[]*>|\s)*<(\w+:)?"
     r"(gpx|kml|FeatureCollection|Placemark|Document|Folder)\b", re.DOTALL,
@@ -103,7 +102,6 @@ def read_layer(file: File, options: Options) -> Rows:
 
 
 def _in_unicode(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace damaged characters in text, for example from a wrong encoding, by U+FFFD."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -169,7 +167,6 @@ def _checked(data: bytes, name: str) -> bytes:
 
 
 def _mains(data: bytes, name: str) -> list[str]:
-    """Files in an archive that contain places, without the similar files that macOS adds."""
     names = [one for one in members(data, name) if "__MACOSX" not in one]
     mains = [one for one in names if one.lower().endswith(_MAIN)]
     if len(mains) > 1 and all(one.lower().endswith(".kml") for one in mains):
@@ -218,7 +215,6 @@ def _unread(name: str, what: str = _DAMAGED) -> InputError:
 
 @contextmanager
 def _by_gdal(name: str) -> Iterator[None]:
-    """Forbid GDAL to read other files; its errors become InputError."""
     pyogrio.set_gdal_config_options(_ALONE)
     wrong = (RuntimeError, OSError, ValueError, pa.ArrowException, KeyError)
     with refusing(str(_unread(name)), *wrong), warnings.catch_warnings():

@@ -32,8 +32,7 @@ from dpviz.data.reading.watch import passed
 #: Number of records per batch of arrays, and largest depth of nested objects that become columns.
 _BATCH, _DEEPEST = 2**13, 8
 
-#: Number of characters that are decoded together. If an object has at least ``_ROWS`` short lists,
-#: these lists are rows and not columns.
+#: Characters that are decoded together; at least so many short lists are rows, not columns.
 _WINDOW, _ROWS = 2**16, 10
 
 #: Integers with more digits become infinite, because parsing time is quadratic in this number.
@@ -46,8 +45,7 @@ _SPACE = re.compile(r"[ \t\r\n\x1e]*")
 #: GeoJSON geometries that are not points.
 _SHAPES = ("LineString", "MultiLineString", "Polygon", "MultiPolygon", "GeometryCollection")
 
-#: Geographic reference systems by name and EPSG number. Nearly all EPSG numbers from 4000 to 4999
-#: are geographic.
+#: Geographic reference systems by name and EPSG number, mostly from 4000 to 4999.
 _GEOGRAPHIC = re.compile(
     r"(CRS:?(84h?|83|27)|(WGS|NAD|ETRS)[ _]?(19|20)?(83|84|89|27)|(EPSG:+([\d.]*:)?|EPSG/[\d.]+/|"
     r"\A)(4\d{3}|6318|6319|6668|7683|7844|9057|9755|10283))$", re.IGNORECASE,
@@ -108,7 +106,6 @@ class _Text:
         self._lists: dict[str, int] = {}
 
     def best(self) -> _Records:
-        """The largest table, or the sequence of objects at the top level."""
         alone = self.records
         if alone.number > 1 or (alone.geo and not alone.left):
             return alone
@@ -131,7 +128,6 @@ class _Text:
         return found
 
     def next(self) -> str:
-        """The next character that is not white space, or '' at the end of the text."""
         self._at = _SPACE.match(self.all, self._at).end()  # type: ignore[union-attr]
         return self.all[self._at : self._at + 1]
 
@@ -156,7 +152,6 @@ class _Text:
         return found
 
     def _look_at(self, found: dict[str, Any], place: str) -> None:
-        """Check whether the members of an object form a table; if so, store the table."""
         columns: dict[str, Any] = {}
         for key, held in found.items():
             if isinstance(held, _Records):
@@ -225,7 +220,6 @@ class _Text:
         self._take(close)
 
     def _together(self, close: str, between: str) -> list[Any]:
-        """Decode some of the next values together; return [] if this fails."""
         if not between or self._at < self._slow:
             return []
         end = self.all.rfind(between, self._at, self._at + _WINDOW)
@@ -281,8 +275,7 @@ class _Records:
     def __init__(self, name: str, rank: int = 0) -> None:
         self._name, self.number, self.rank = name, 0, rank
         self.is_rows = self.geo = self._several = False
-        #: The object that contains the list. This object may have column names or a reference
-        #: system.
+        #: The object that contains the list, perhaps with column names or a reference system.
         self.around: dict[str, Any] = {}
         self._batch: list[dict[Any, Any]] = []
         self._chunks: list[tuple[int, dict[Any, pa.Array]]] = []
@@ -290,8 +283,7 @@ class _Records:
         self._numbers = array("q")
         #: Records left out: their numbers, the first record, and the number of unreadable records.
         self.left, self._first, self._unread = array("q"), None, 0
-        #: Usual length of lists; for each other length, the number of lists; lengths of named
-        #: lists.
+        #: Usual length of lists; number of lists of each other length; lengths of named lists.
         self._width, self._ragged, self._widths = 0, dict[int, int](), dict[Any, int]()
         self._lists: dict[str, None] = {}
         self.notes: tuple[str, ...] = ()
@@ -314,7 +306,6 @@ class _Records:
             self.add(record)
 
     def add(self, record: Any) -> None:
-        """Add an object, a list of cells, a feature or a geometry."""
         kind = record.get("type") if isinstance(record, dict) else None
         self.number += 1
         if self.number == 1:
@@ -375,7 +366,6 @@ class _Records:
         self._batch = []
 
     def rows(self, notes: tuple[str, ...]) -> Rows:
-        """Return all columns; InputError if too many records are left out."""
         self._flush()
         what, kept = "feature" if self.geo else "record", len(self._numbers)
         notes += self.notes + ((SEVERAL,) if self._several else ())

@@ -35,8 +35,7 @@ _POINT = (
 )
 _GEOJSON = rf'"coordinates"\s*:\s*\[\s*(?P<a>{_NUMBER})\s*,\s*(?P<b>{_NUMBER})'
 
-#: Forms of two numbers in one cell. One pattern recognizes the form in the first cells, the other
-#: pattern extracts the two numbers.
+#: Forms of two numbers in a cell: a pattern for the form, and one that extracts the numbers.
 _FORMS = (
     ("WKT", _WKT, _POINT),
     ("WKB", _HEX, ""),
@@ -176,7 +175,6 @@ def _points(column: pa.ChunkedArray, pattern: str, form: str) -> Floats:
 
 
 def _of_shapes(shapes: NDArray[np.object_]) -> Floats:
-    """Coordinates (n, 2) of shapes, NaN where a shape is not a single point."""
     import shapely
 
     points = np.full((len(shapes), 2), np.nan)

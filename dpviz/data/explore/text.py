@@ -30,8 +30,7 @@ from dpviz.data.reading.kinds import MISSING
 from dpviz.data.reading.unread import NAMED, NamedRows
 from dpviz.data.reading.watch import passed
 
-#: Field separators and their names. If several separators match equally well, the first separator
-#: is used. A space means a run of white space.
+#: Field separators and their names, the first is preferred. A space means white space.
 MARKS = {
     ",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", "\x1f": "double colon",
     "^": "caret", " ": "space",
@@ -170,14 +169,12 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _guessed(data: bytes) -> str:
-    """Encoding of a text that is not completely UTF-8."""
     found = re.finditer(rb"[^\s,;|]*[\x80-\xff]\S*", data)
     words = b" ".join(one[0] for one in islice(found, 2000))[:_HEAD]
     damaged = words.decode("utf-8", "replace").count("\ufffd")
     if damaged * 10 < sum(byte > 127 for byte in words):
         return "utf-8"
-    # In cp1252 some bytes have no character. Words that consist only of accented letters come from
-    # another alphabet.
+    # cp1252 lacks some bytes, and words of only accented letters are from another alphabet.
     text = words.decode("cp1252", "replace")
     letters = re.findall(r"[^\W\d_]+", text)
     signs = [one.isalpha() for one in text if not one.isascii()]
@@ -309,7 +306,6 @@ def _mark(lines: list[str], name: str, quote: str) -> str:
     fits = {mark: _fit(lines, mark, quote) for mark in MARKS}
 
     def other(fine: Callable[[_Fit], bool]) -> str:
-        """The best mark for which ``fine`` is true; ``best`` if there is no such mark."""
         some = [mark for mark, fit in fits.items() if fine(fit)]
         return max(some, key=fits.__getitem__, default=best)
 

@@ -47,8 +47,7 @@ _LOG = logging.getLogger(__name__)
 #: Largest CPU time, and largest wall-clock time, of an answer in seconds.
 SECONDS, PATIENCE = 30.0, 180.0
 
-#: Number of seconds until an idle reader ends, until the next waiting reader is started, and until
-#: a reader is killed after an invalid answer.
+#: Seconds until an idle reader ends, the next one starts, and an invalid one is killed.
 IDLE, _LATER, _LAST = 5.0, 1.5, 1.0
 
 #: The arrays of an answer have at most ``_TIMES`` times the file's size plus ``_MORE`` bytes.

@@ -128,7 +128,6 @@ class _ColumnCells(Cells):
             yield [self._columns[axis][start : start + self._step] for axis in axes]
 
     def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of some columns; floats keep their type."""
         return ([*map(arrow_cells, parts)] for parts in self._parts(axes))
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
@@ -138,7 +137,6 @@ class _ColumnCells(Cells):
 
 
 def _is_column(values: NDArray[Any]) -> bool:
-    """Whether a field of a structured array has a type of numbers or text."""
     kind = values.dtype.kind
     # A date without a unit is a number without a meaning.
     if values.ndim != 1 or (kind == "M" and np.datetime_data(values.dtype)[0] == "generic"):

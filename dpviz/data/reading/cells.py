@@ -25,8 +25,7 @@ _FIRST = 100
 #: Largest number of columns; reading a table with more columns would take minutes.
 MAX_COLUMNS = 10_000
 
-#: Pattern of a number for both Python and RE2 (inside pyarrow). A text can match in only one way;
-#: otherwise many digits would take quadratic time.
+#: A number for Python and RE2. Only one match is possible, or digits took quadratic time.
 NUMBER = r"^[+-]?((\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))$"
 
 #: The same pattern with a decimal comma.
@@ -39,8 +38,7 @@ Style: TypeAlias = Literal[
     "point", "comma", "either", "commas", "points", "spaces.", "spaces,", "quotes.", "quotes,"
 ]
 
-#: Content of a column: numbers in one style; "unclear" numbers, whose values in two styles differ
-#: by a factor of a thousand; other values; or no values.
+#: Content of a column; two styles of "unclear" numbers differ by a factor of a thousand.
 Kind: TypeAlias = Style | Literal["unclear", "text", "nothing"]
 
 #: Thousands separator and decimal mark of each style, as regular expressions.
@@ -56,8 +54,7 @@ GROUPS: dict[Style, tuple[str, str]] = {
 #: Numbers whose mark is either a thousands separator or a decimal mark before three digits.
 UNCLEAR = r"^[+-]?[1-9]\d{0,2}[.,]\d{3}$"
 
-#: Pattern of numbers in each style. Numbers below 1000, and digits after the decimal mark, have no
-#: thousands separator.
+#: Numbers below 1000, and digits after the decimal mark, have no thousands separator.
 PATTERNS: dict[Style, str] = {
     "point": NUMBER,
     "comma": rf"{COMMA_NUMBER}|^[+-]?\d+([eE][+-]?\d+)?$",
@@ -190,8 +187,7 @@ def cell_text(cell: object) -> str:
 
 def float_text(value: Any) -> str:
     """Text of a float identifier, with an exponent if it may also represent other numbers."""
-    # This is so for whole numbers of at least 2**p, where the type has p binary digits, and for
-    # more decimal digits than the type can store.
+    # Whole numbers from 2**p on, with p binary digits, or more decimals than the type stores.
     facts = np.finfo(type(value))
     whole = value == np.trunc(value)
     if not np.isfinite(value):

@@ -28,8 +28,7 @@ _DEGREES = (360.0, 90.0)
 #: Longitude of the left and right border of most maps.
 HALF = 180.0
 
-#: Smallest factor by which far rows stretch a column; largest share of far rows; if that share is
-#: less than ``_LEAST`` rows, ``_LEAST`` are allowed; largest number of far rows.
+#: How far rows stretch a column; their largest share, or this number; largest number.
 _STRETCH, _SHARE, _LEAST, _MOST = 20.0, 0.01, 3, 20
 
 #: Number of rows that a sentence names.
@@ -38,8 +37,7 @@ _NAMED = 3
 #: Smallest number of rows for a decision, and number of rows that are sampled for it.
 _ROWS, _LOOKED_AT = 20, 100_000
 
-#: Most rows of a column are between these quantiles. A row is near if its distance from these
-#: quantiles is at most ``_NEAR`` times the distance between the quantiles.
+#: Quantiles between which most rows are; near is up to ``_NEAR`` times their distance.
 _QUANTILES, _NEAR = (0.05, 0.95), 5.0
 
 
@@ -101,8 +99,7 @@ def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
 
 def over_180(points: Floats, columns: Sequence[str]) -> int | None:
     """Position of the longitude if points (n, d) form one region around 180 degrees; else None."""
-    # This is so if some longitudes are above 90 and all others below -90. Adding 360 in the west
-    # joins the two sides.
+    # Some longitudes above 90, all others below -90: adding 360 in the west joins the sides.
     degrees = degrees_of(columns)
     if not degrees:
         return None

@@ -56,7 +56,6 @@ def counts_of(
 
 
 def _matrix(table: Table, *, any_total: bool) -> NDArray[np.float64]:
-    """All columns as floats (rows, columns); (rows,) for a single column."""
     if table.ragged.rows:
         row, _, fields = table.ragged.first[0]
         raise InputError(

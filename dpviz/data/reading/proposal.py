@@ -29,8 +29,7 @@ CALENDAR = frozenset((
 #: Columns with at least this number of different values per row are equally continuous.
 _ENOUGH = 0.1
 
-#: Words of NUMBERING that may also mean a measurement or an axis of a grid. The values of a
-#: measurement or an axis repeat.
+#: Words of NUMBERING that may also mean a measurement or an axis of a grid, which repeat.
 _OF_GRIDS = frozenset(("index", "idx", "row", "number", "no", "nr", "unit", "code"))
 
 #: Number of first rows that decide how continuous a column is.

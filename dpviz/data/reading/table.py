@@ -101,7 +101,6 @@ class Table:
             )
 
     def _is_mixed(self, axis: int) -> bool:
-        """Whether some cells of a column are not numbers, or may mean two numbers."""
         return self.cells.kind(axis) in ("text", "unclear")
 
     def select(
@@ -296,7 +295,6 @@ class Table:
         return UnreadableError(str(error), rows) if few else error
 
     def _check_name(self, unit: str) -> None:
-        """Raise InputError if only a suffix distinguishes the person column from other columns."""
         plain = _NUMBERED.sub("", unit)
         same = [one for one in self.columns if _NUMBERED.sub("", one) == plain]
         if plain in same and len(same) > 1:
@@ -308,8 +306,7 @@ class Table:
     def _no_number(self, axis: int, way_out: str = "") -> InputError:
         """Error for the first cell that is text, or may mean two numbers, in a column."""
         unclear = self.cells.kind(axis) == "unclear"
-        # Search in the style of most cells. If all cells are numbers in this style, search with
-        # decimal points.
+        # Search in the style of most cells; if all cells fit it, with decimal points.
         mark = self._mark(axis) or "point"
         found = self._first(axis, "unclear" if unclear else mark) or self._first(axis, "point")
         row, cell = found or (0, "text")
@@ -363,7 +360,6 @@ class Table:
         return None
 
     def _left_out(self, taken: set[int]) -> list[str]:
-        """Sentences about text columns in which nearly all first cells are numbers."""
         found = []
         for axis in range(len(self.columns)):
             if axis not in taken and self.cells.kind(axis) == "text" and self._mark(axis):
@@ -437,8 +433,7 @@ class Table:
 
     def check_memory(self, ndim: int, others: int = 0, *, capped: bool = False) -> None:
         """Raise InputError if the points need more memory than the file's size allows."""
-        # The message may be shown for a release, so it contains neither the number of rows nor the
-        # memory: each record changes the size of a packed file.
+        # A release shows the message, so no number of rows: each record changes a packed file.
         if self.memory is not None and self._needed(ndim, others, capped=capped) > self.memory:
             columns = "a column" if ndim == 1 else f"{ndim:,} columns"
             raise InputError(
@@ -481,7 +476,6 @@ class Table:
         )
 
     def _single_column(self, fault: str, rows: int) -> InputError:
-        """Error for a table with one column, perhaps because its separator was not recognized."""
         blocks = self.cells.blocks([0])
         cells = (_one_cell(cells, place) for (cells,) in blocks for place in range(len(cells)))
         text = [self.columns[0], *islice(cells, rows)]
@@ -506,7 +500,6 @@ class _Found:
         self._first: list[tuple[int, str, str]] = []  # position, column and text of the cell
 
     def add(self, mask: Mask, cells: Sequence[pa.Array]) -> None:
-        """Add the rows of a block in which a mask (m, d) is true for a cell."""
         if mask.any():
             found = np.flatnonzero(mask.any(axis=1))
             for position in found[: NAMED - len(self._first)].tolist():
@@ -593,8 +586,7 @@ def named_table(
     ragged: NamedRows = NO_ROWS,
 ) -> Table:
     """Make a table with unique column names; only columns at positions ``flat`` have cells."""
-    # Names at positions ``doubtful`` may be values of a record. InputError if no column has cells,
-    # or one would not fit into memory.
+    # Names at positions ``doubtful`` may be values. InputError without cells or memory.
     unique = unique_names(columns)
     flat = range(len(unique)) if flat is None else flat
     others = listed(unique[axis] for axis in sorted({*range(len(unique))} - {*flat}))

@@ -11,8 +11,7 @@ from dpviz.base.numbers import counted
 #: Number of rows that are shown. Of further rows, only the number is shown.
 NAMED = 10
 
-#: Largest ratio of unreadable rows to readable rows. If there are more unreadable rows, they are
-#: not typing errors.
+#: Largest ratio of unreadable to readable rows; more are not typing errors.
 FEW = 0.25
 
 
@@ -23,8 +22,7 @@ class NamedRows:
     #: Number of rows.
     rows: int = 0
 
-    #: For each of the first rows: row number in the source (from 1), column and cell. The column is
-    #: empty if the whole row is unreadable.
+    #: Row number in the source (from 1), column ("" for a whole row) and cell of first rows.
     first: tuple[tuple[int, str, str], ...] = ()
 
     def __or__(self, other: NamedRows) -> NamedRows:

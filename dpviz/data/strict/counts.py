@@ -15,8 +15,7 @@ from dpviz.data.strict.lines import fields_of
 from dpviz.grid.counts import MAX_EXACT
 from dpviz.grid.domain import MAX_CELLS
 
-#: Whole number in which all thousands separators are equal; zeros may follow a decimal mark. U+FFFD
-#: is included, because spaces of old encodings are not valid UTF-8.
+#: Whole number; zeros may follow a decimal mark; U+FFFD is a space of old encodings.
 _APART = re.compile(
     r"\+?(\d{1,3}(?P<mark>[ .,'\u2019\u00a0\u2009\u202f\ufffd])(?:\d{2,3}(?P=mark))*\d{3})"
     r"(?:[.,]0*)?",
@@ -26,8 +25,7 @@ _APART = re.compile(
 #: A number without thousands separators; its decimal mark is a point or a comma.
 _NUMBER = re.compile(r"\+?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
-#: Possible cell separators; the first separator that occurs is used. Possible thousands separators
-#: come last.
+#: Possible cell separators, the first that occurs is used; thousands separators last.
 _SEPARATORS = ("\t", ";", "|", ",", " ")
 
 

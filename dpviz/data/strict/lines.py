@@ -165,7 +165,6 @@ class _LineCells(TableCells):
         ]
 
     def row_numbers(self, positions: Sequence[int]) -> list[int]:
-        """Numbers of lines in the file, from 1."""
         blocks = np.searchsorted(self._ends, positions, side="right").tolist()
         starts = np.concatenate([[0], self._ends]).tolist()
         return [
@@ -181,8 +180,7 @@ def _columns(
     lines, at = (_only(one, pc.not_equal(lines, "")) for one in (lines, at))
     ragged = 0
     if (pc.max(pc.binary_length(lines)).as_py() or 0) > _LONG:
-        # Do not split lines with more or fewer separators than a row, because fields need much
-        # memory.
+        # Lines with more or fewer separators than a row stay whole: fields need much memory.
         separators = pc.count_substring(lines, mark)
         may_be_row = pc.and_(
             pc.greater_equal(separators, width - 1),

@@ -67,8 +67,7 @@ def legend(picture: KMeansPicture) -> str:
 
 def pieces(picture: KMeansPicture) -> dict[str, Any]:
     """Clusters and centres that each word of the headline counts."""
-    # As :func:`dpviz.figures.wavecluster.damage.pieces`, with marks [panel, None, x, y], without
-    # grids.
+    # As those of WaveCluster, with marks [panel, None, x, y], and without grids.
     found = placed(picture.truth, picture.private)
     names = picture.names_of(picture.numbers_of(picture.private.centers))
     true, private = (places.tolist() for places in _places(picture))
@@ -86,7 +85,6 @@ def pieces(picture: KMeansPicture) -> dict[str, Any]:
 
 
 def _places(picture: KMeansPicture) -> tuple[Floats, Floats]:
-    """Places of true and private centres on the map, shapes (K, 2) and (K', 2)."""
     true, private = (
         np.stack(places_of(picture, run.centers), axis=1)
         for run in (picture.truth, picture.private)

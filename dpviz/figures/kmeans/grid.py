@@ -22,8 +22,7 @@ def draw(picture: KMeansPicture) -> Panels:
     true, noisy = _counts(picture)
     domain = picture.shown_domain
     occupied = true[true > 0]
-    # Use nearly the largest count as the end of the scale, so that one peak does not hide the other
-    # counts.
+    # The scale ends near the largest count, so that one peak does not hide the others.
     top = float(np.quantile(occupied, 0.97)) if occupied.size else 1.0
     layout = picture.layout(coloraxis=colour_axis(0, top, above_zero(picture.mode), "records"))
     first, second = (

@@ -47,8 +47,7 @@ class KMeansPicture:
     private_title: str = "private"
     #: Background of the maps.
     ground: Ground = PLAIN
-    #: Whether records and true centres are shown over the private panel; a release does not contain
-    #: them.
+    #: Whether the private panel shows records and true centres, which no release contains.
     with_points: bool = False
 
     @property
@@ -79,8 +78,7 @@ class KMeansPicture:
 
     def numbers_of(self, centers: Centers) -> NDArray[np.intp]:
         """Number, and therefore colour, of each centre of a result, shape (K,)."""
-        # Place k has the number of true cluster k if its centre belongs to this cluster. Otherwise
-        # its number is one that no true cluster has. So no number means two things.
+        # Number k if the centre belongs to true cluster k, else a number that no cluster has.
         scale, place = self.truth.space.scale, np.arange(len(centers))
         own = placement(scale(self.truth.centers), scale(centers)).owner == place
         return np.where(own, place + 1, len(self.truth.centers) + np.cumsum(~own))

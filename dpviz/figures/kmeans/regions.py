@@ -121,8 +121,7 @@ def _state(picture: KMeansPicture, step: int) -> str:
 
 def _records(picture: KMeansPicture, run: KMeansRun, step: int) -> Trace:
     """Heatmap of the true records in the colours of their clusters; regions have pale colours."""
-    # With more than two columns, a region is not an area of the plane. Then a cell shows the
-    # cluster of one of its records.
+    # With more than two columns, a cell shows the cluster of one of its records.
     truth, raster, centers = picture.truth, picture.raster, picture.centers_at(run, step)
     if truth.records.domain.ndim == 2:
         labels = _regions_of(picture, centers)

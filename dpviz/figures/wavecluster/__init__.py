@@ -109,8 +109,7 @@ def stage_panels(picture: WaveClusterPicture) -> Panels:
 
 def frame(picture: WaveClusterPicture, view: View) -> pd.DataFrame:
     """Table behind a view: one row per cell, true and private values side by side."""
-    # For "threshold", a row is a positive coefficient, or an interval of the random threshold. For
-    # "synthetic", a row is a box of the synopsis.
+    # Of "threshold" a coefficient, or an interval of the law; of "synthetic" a box.
     if view == "synthetic":
         return synthetic.frame(picture)
     if view == "threshold":

@@ -114,8 +114,7 @@ def _middle_cells(stages: Stages) -> NDArray[np.intp]:
     cluster = stages.labels[x, y]
     sizes = np.maximum(stages.cluster_sizes, 1)
     centre = [np.bincount(cluster, at, stages.n_clusters + 1)[1:] / sizes for at in (x, y)]
-    # The middle of a concave cluster may be outside the cluster, so take the nearest cell of the
-    # cluster.
+    # The middle of a concave cluster may be outside, so take its nearest cell.
     gap = np.hypot(x - centre[0][cluster - 1], y - centre[1][cluster - 1])
     order = np.lexsort((gap, cluster))
     first = order[np.searchsorted(cluster[order], np.arange(1, stages.n_clusters + 1))]

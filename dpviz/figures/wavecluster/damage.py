@@ -59,7 +59,6 @@ def joined(picture: WaveClusterPicture) -> dict[int, NDArray[np.intp]]:
 
 
 def _tree(places: Floats) -> NDArray[np.intp]:
-    """Pairs of places that join all places by short lines."""
     apart = np.linalg.norm(places[:, None] - places, axis=2)
     return np.column_stack(sparse.csgraph.minimum_spanning_tree(apart).nonzero())
 

@@ -37,8 +37,7 @@ from dpviz.figures.wavecluster.stage import StagePair, blocks, errors, scale_end
 from dpviz.grid.domain import Domain
 from dpviz.wavecluster.pipeline import Stages
 
-#: Detail subbands, by the names that PyWavelets uses. Values: filters of the first and second axis
-#: (low-pass or high-pass); letter of the subband; edges that the subband shows.
+#: Details by PyWavelets' names: filters of both axes; letter; edges that it shows.
 DETAILS = {
     "ad": ("LH", "H", "horizontal"),
     "da": ("HL", "V", "vertical"),
@@ -48,8 +47,7 @@ DETAILS = {
 #: Hover text with a cell's intervals; see :func:`_hovered`.
 _PLACE = "%{customdata[2]}<br>%{customdata[3]}"
 
-#: Deepest level whose bands have space for a label: in a panel of half a page, and in a small
-#: panel.
+#: Deepest level with space for a label: in half a page, and in a small panel.
 _LABELLED = {False: 4, True: 2}
 
 Band = NDArray[np.float64]
@@ -222,8 +220,7 @@ def _hovered(
     picture: WaveClusterPicture, width: Band, shape: tuple[int, ...]
 ) -> dict[str, list[str]]:
     """Intervals on both axes that the cells of a band cover, for hover texts."""
-    # The browser combines the text of each column and of each row to texts of all cells
-    # (``_PLACE``).
+    # The browser combines texts of columns and of rows to texts of all cells (``_PLACE``).
     across, up = (
         _intervals(name, *bounds, float(step), cells)
         for name, bounds, step, cells in zip(
@@ -233,8 +230,7 @@ def _hovered(
     return {"across": across, "up": up}
 
 
-# The texts are cached, because they do not depend on the draw, and dragging a slider requests them
-# again and again.
+# The texts do not depend on the draw, and dragging a slider requests them repeatedly.
 @lru_cache(maxsize=64)
 def _intervals(name: str, low: float, high: float, width: float, cells: int) -> list[str]:
     edges = cell_edges(np.arange(cells + 1), low, high, width).tolist()

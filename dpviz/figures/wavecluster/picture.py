@@ -42,12 +42,10 @@ class WaveClusterPicture:
     mode: Mode = "light"
     #: Parameters of the run, for the figure's title.
     title: str = ""
-    #: Heading of the private panels, and their name in tables; these texts differ if the run is not
-    #: private.
+    #: Heading of the private panels, and their name in tables; others if it is not private.
     private_title: str = "private"
     side: str = "private"
-    #: The run to which the private stages belong, needed to show its synopsis, and how its
-    #: threshold was sampled. None if the run has neither.
+    #: The private run, for its synopsis, and how its threshold was sampled; or None.
     run: Run | None = None
     #: Background of the maps.
     ground: Ground = PLAIN

@@ -133,7 +133,6 @@ def _on_lattice(leaves: Leaves) -> NDArray[np.intp]:
 
 
 def _points(picture: WaveClusterPicture) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Coordinates of synthetic points at random places in their cells."""
     counts, width = picture.private.counts, picture.width(0)
     ends = np.cumsum(counts.ravel().astype(np.int64))
     # These places are only for the picture, so they have their own randomness.
@@ -157,8 +156,7 @@ def _outlines(picture: WaveClusterPicture, leaves: Leaves) -> Trace:
         begin, end = (np.tile(one[:, other], 2) for one in (low, high))
         order = np.lexsort((begin, at))
         at, begin, end = at[order], begin[order], end[order]
-        # A line goes on while the next border on it begins before the line ends. The rank of the
-        # line is added to positions, which are 1 at most, so different lines never touch.
+        # A line goes on while the next border begins before its end. Ranks keep lines apart.
         rank = 2.0 * np.cumsum(np.diff(at, prepend=at[:1]) > 0)
         reached = np.maximum.accumulate(rank + end)
         new = np.ones(len(at), dtype=bool)

@@ -34,13 +34,11 @@ from dpviz.wavecluster.threshold import Threshold
 #: Each value is written under its bar if there are at most this many values.
 _WRITTEN = 16
 
-#: Each value is a bar if there are at most this many values. Otherwise the values form an area with
-#: at most this number of steps.
+#: Up to so many values are bars; more are an area with at most so many steps.
 _BARS = 120
 _STEPS = 1000
 
-#: Maximum number of intervals that are plotted; if there are more, neighbouring intervals are
-#: joined.
+#: Largest number of plotted intervals; neighbouring intervals are joined.
 _INTERVALS = 300
 
 #: Each bar shows its rank and probability if there are at most this many intervals.
@@ -64,7 +62,6 @@ class _Room:
 
     @classmethod
     def of(cls, lists: list[SortedList], mode: Mode, *, under: bool) -> _Room:
-        """Layout for both lists, and for a panel below them."""
         ranks = max(1, *(one.values.size for one in lists))
         top = max(1e-9, *(float(one.values.max(initial=0)) for one in lists))
         # The lowest noisy values are close to 0, which can't be an end of a logarithmic axis.
@@ -225,8 +222,7 @@ def _rank_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) -> l
             showlegend=legend,
             **more,
         )
-        # The corners of steps are between ranks, so an invisible line reacts to the pointer at
-        # ranks.
+        # Corners are between ranks, so an invisible line reacts to the pointer at ranks.
         values, line = one.values[chosen], {"width": 0}
         met = scatter("lines", chosen + 1, values, hover, line=line, showlegend=False, **more)
         traces += [steps, met]

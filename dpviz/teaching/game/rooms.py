@@ -23,8 +23,7 @@ MOST_ROOMS, MOST_PLAYERS, MOST_GUESSES = 20, 60, 1000
 #: Largest number of rooms of one client: half of all rooms, so that other clients can open rooms.
 MOST_OF_CLIENT = MOST_ROOMS // 2
 
-#: A room ends after one of these numbers of seconds: since it was opened, since its last event, or
-#: since its teacher and all players left.
+#: Seconds to a room's end: since it was opened, its last event, and everybody's leaving.
 LONGEST, IDLE, EMPTY = 3 * 3600.0, 1800.0, 120.0
 
 #: A room is treated as empty if nobody was seen in it for this number of seconds.
@@ -120,8 +119,7 @@ class Room:
 
     def join(self, gone: Callable[[], bool] = lambda: False) -> str:
         """Take a seat; return its token, or raise InputError if the room is full."""
-        # ``gone`` returns whether this player has left; then a full room gives the seat to the next
-        # player.
+        # ``gone`` says whether this player has left; then the next one may get the seat.
         with self._lock:
             self._touched = self._clock()
             if len(self._seats) >= MOST_PLAYERS:

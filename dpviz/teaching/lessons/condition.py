@@ -38,8 +38,7 @@ class Condition:
 
     def holds(self, facts: Mapping[str, float]) -> bool:
         """Whether all comparisons are true; a comparison with a missing value is false."""
-        # Facts are rounded as in texts. For example, a noise scale of 1.996 is written as 2, so
-        # "noise_scale >= 2" holds.
+        # Facts are rounded as in texts: a noise scale of 1.996 is written as 2.
         return all(
             not (math.isnan(one) or math.isnan(other)) and _SIGNS[sign](one, other)
             for left, sign, right in self.parts

@@ -24,8 +24,7 @@ from dpviz.ui.session.state import UrlState, format_value, working
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.parameters import left_to_method
 
-#: Sentences of pages that have their own data and settings; they are shown if there are choices on
-#: other pages.
+#: Sentences of pages with their own data, shown if there are choices on other pages.
 OF_THEIR_OWN = {
     "audit": "The audit has its own made-up data, methods and seeds. It takes ε from the other "
     "pages; your other choices stay there.",

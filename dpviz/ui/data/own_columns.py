@@ -50,8 +50,7 @@ def choose_columns(
         state.set("classes", "")
     _put_longitude_first(state)
     unit = state.get("unit")
-    # A release keeps the unit and does not run, see :func:`check_unit`: otherwise the release would
-    # protect less than the user chose.
+    # A release keeps the unit and does not run: it would protect less, see check_unit.
     if unit not in ("", *table.columns) and not named:
         state.set("unit", "")
         show_error(f"Protects is a record now: {no_unit(table, unit)}.")
@@ -278,8 +277,7 @@ def _first(
             return table.first_columns(numeric, but)
         return first_columns(table, numeric, but)
     first = numeric[0] if numeric else others[0]
-    # If no second column is numeric, the error names the column, which helps more than showing the
-    # first column twice.
+    # Without a second numeric column, the error names a column: better than one twice.
     return first, next((name for name in reversed(others) if name != first), first)
 
 
@@ -290,8 +288,7 @@ def _put_longitude_first(state: DataState) -> None:
     if turned == names:
         return
     state.set("columns", columns_option(turned))
-    # If there are more than two columns, their bounds are in the order of the table, so the bounds
-    # stay.
+    # Bounds of more than two columns are in the order of the table, so they stay.
     if len(names) > 2:
         return
     domain = state.get("domain")
@@ -307,8 +304,7 @@ def _put_longitude_first(state: DataState) -> None:
 def _set_columns(state: DataState, names: Sequence[str], *, asked: bool) -> None:
     before = columns_of(state.get("columns"))
     if not asked and before[:2] == list(names)[:2]:
-        # Only the number of shown columns changes, so other pages keep all columns, and the domain
-        # panel keeps the bounds.
+        # Only the number of shown columns changes: other pages keep all, and the bounds stay.
         keep = state.adapt if len(names) < len(before) else state.set
         keep("columns", columns_option(names))
         return

@@ -44,8 +44,7 @@ from dpviz.ui.session.leave import collect_soon
 from dpviz.ui.session.state import following
 from dpviz.ui.session.uploads import keep, show_room
 
-#: Session entries: the last file, the file to which the reading settings belong, and the file to
-#: which all other settings belong.
+#: Session entries: the last file, and those of the reading and of all other settings.
 _FILE, _READ_AS, _SETTINGS_OF = "own:upload", "own:read as", "own:settings of"
 
 #: Largest number of column names in the description of a file.
@@ -77,8 +76,7 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
         if st.session_state.setdefault(_READ_AS, file.file_id) != file.file_id:
             st.session_state[_READ_AS] = file.file_id
             forget_how(state)
-        # A release does not read single parts of a file, because the contents must not decide
-        # whether the file has parts.
+        # A release reads whole files: contents must not decide whether a file has parts.
         whole = named and not not_released(file.name, FOUND)
         part, failed = (None, "") if whole else choose_part(state, file)
         how = how_of(state, part)
@@ -146,7 +144,6 @@ def _load(
 
 
 def _for_release(state: DataState, file: Any, how: How) -> tuple[How, Callable[[], None] | None]:
-    """Show how a release reads a file; return the settings, and a function to show guesses."""
     explored = memory_of(released=False)
     if file is not None and (why := not_released(file.name, how)):
         _load(state, explored, file, how, named=False)

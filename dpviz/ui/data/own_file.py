@@ -30,8 +30,7 @@ from dpviz.ui.session.uploads import UPLOAD_LIMIT
 #: Session entries: the path of a file on this computer, and the job that reads a large file.
 PATH, _READING = "own:path", "own:reading"
 
-#: Smallest number of bytes of a file that is read in a job, and seconds for which the page waits
-#: for the job.
+#: Bytes from which a file is read in a job, and seconds for which the page waits.
 _LARGE, _PATIENCE = 2**23, 0.3
 
 #: Session entries: the last upload and its reader; the last file and the names of its tables.

@@ -87,7 +87,6 @@ def changed_data(state: DataState) -> None:
 
 
 def _sample_before() -> Sample:
-    """The sample set that was on the screen last."""
     return sample(st.session_state.get(_SAMPLE, FIRST))
 
 

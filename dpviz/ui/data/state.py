@@ -49,12 +49,10 @@ _OF_OWN_DATA = (
     "format", "sheet", *READING, "rows", "columns", "classes", "unit", "cap", "unprotected",
 )  # fmt: skip
 
-#: Entries of the shared values: the methods that were chosen last, and the method of the explorer
-#: that was opened last.
+#: Entries of the shared values: methods chosen last, and the method last explored.
 METHODS_CHOSEN, EXPLORED = "methods", "explored"
 
-#: Session entries: first, the file and its columns with the bounds that the user declared; second,
-#: the file alone.
+#: Session entries: the file and its columns with declared bounds; the file alone.
 _BOUNDS, _FILE = "app:domain:bounds", "own:settings of"
 
 
@@ -192,11 +190,9 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
         "skip": Control(None, whole("skip", 0, 10**6)),
         "missing": Control("", lambda text: columns_option(columns_of(text))),
         "encoding": Control("", str),
-        # Rows of own data: "" uses all rows, which must be readable; READABLE leaves out unreadable
-        # rows.
+        # "" uses all rows, which must be readable; READABLE leaves out unreadable rows.
         "rows": Control("", choice("rows", ("", READABLE))),
-        # Columns of own data, the shown columns first. The list is empty until columns are proposed
-        # or named.
+        # The shown columns first; empty until columns are proposed or named.
         "columns": Control("", lambda text: columns_option(columns_of(text))),
         "classes": Control("", str),
         # Column of persons; empty if records are protected. Cap: None means one record per person.
@@ -241,8 +237,7 @@ def take_sample(state: UrlState, facts: Sample, but: Collection[str] = ()) -> No
 
 def take_own(state: UrlState, before: Sample, but: Collection[str] = ()) -> None:
     """Set parameters of the sample set shown before to their defaults: they suit it alone."""
-    # A value that the user chose stays. Records never decide these values, so a release may use
-    # them.
+    # Chosen values stay. Records never decide these values, so a release may use them.
     for family in FAMILIES.values():
         for name, value in family.suited(before).items():
             one = family.parameter(name)

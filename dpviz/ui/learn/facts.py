@@ -65,7 +65,6 @@ class Look:
 
     @property
     def _person(self) -> int:
-        """Index of the sample set's special person, or of its last record."""
         facts, n = self.settings.active.sample, self.settings.active.dataset.n
         return n - 1 if facts is None or facts.person is None else facts.person % n
 

@@ -44,8 +44,7 @@ KNOWN = Known(explorers=tuple(EXPLORERS), facts=FACTS, bars=tuple(BARS))
 
 _mount_keys = component("lesson_keys")
 
-#: Keys for the next and the previous step, also in lesson_keys.js; in an explorer, the key "n"
-#: makes a new draw.
+#: Keys for the next and the previous step, also in lesson_keys.js.
 NEXT_KEY, BACK_KEY = "j", "k"
 
 
@@ -205,8 +204,7 @@ def _projector(state: UrlState) -> None:
 
 def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
     title, before = st.session_state.get(_TEXT, ("", ""))
-    # Facts are filled in later. Until then the previous text stays, because a page without text is
-    # short and scrolls to its top.
+    # The previous text stays until facts are known: a short page scrolls to its top.
     text = st.html(before if title == step.title else step_text(step, {}, done=False))
     again, answer = st.container(), None
     if step.question:

@@ -24,8 +24,7 @@ def base_address() -> str:
     """Address of the page on the screen, without settings; "/" if the address is unknown."""
     parts = urlsplit(str(st.context.url or ""))
     path = parts.path or "/"
-    # If the app has a base path, the first page's address ends with a slash. Without the slash, a
-    # server redirects the browser, and behind a proxy the redirect may lead to a wrong address.
+    # An address with a base path ends with a slash: redirects may fail behind a proxy.
     if path.strip("/") == (st.get_option("server.baseUrlPath") or "").strip("/"):
         path = path.rstrip("/") + "/"
     return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
@@ -88,8 +87,7 @@ def allowed_origin(origin: str, host: str) -> bool:
 
 def ask_no_host() -> None:
     """Prevent Streamlit from asking an internet host for this computer's address."""
-    # It would ask for its welcome message and for pages of another origin, answer no request
-    # meanwhile, and trust the received address as an origin.
+    # It would wait before it answers any request, and trust the address as an origin.
     net_util.get_external_ip = lambda: None
 
 
@@ -111,7 +109,6 @@ def check_settings(script: Path | None = None) -> None:
 
 
 def _matches(host: str, pattern: str) -> bool:
-    """Whether a host matches an allowed name, which may be ``*.example.org`` or ``*``."""
     if pattern.startswith("*."):
         return host.endswith(pattern[1:])
     return pattern == "*" or host == pattern.strip("[]")

@@ -46,7 +46,6 @@ _RUNS, _MOST, _LEAST = 2**21, 2**15, 2**12
 
 @st.cache_resource(show_spinner=False)
 def _shared_runs() -> LRUCache:
-    """Cache of seeded runs on sample sets, because the users in a class ask for the same runs."""
     return LRUCache(_RUNS)
 
 

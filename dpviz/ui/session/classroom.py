@@ -16,8 +16,7 @@ import streamlit as st
 
 from dpviz.base.errors import InputError
 
-#: Header that the door adds to the requests of guests. Guests can't remove it, and others who send
-#: it only lose rights.
+#: Header of guests, added by the door; who else sends it only loses rights.
 GUEST = "x-dpviz-guest"
 
 #: Pages that guests may open.

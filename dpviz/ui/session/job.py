@@ -34,8 +34,7 @@ POLL = 0.4
 #: Number of seconds; a session whose browser is gone for longer is abandoned.
 _ABANDONED = 15.0
 
-#: Seconds that the program waits at its end until jobs have stopped. A compilation stops only when
-#: it is finished, and takes long on a busy computer.
+#: Seconds to wait at the end until jobs have stopped; a compilation stops only when done.
 _SHUTDOWN = 60.0
 
 #: Heavy jobs leave one processor free; light jobs, which follow a slider, may use all processors.
@@ -174,8 +173,7 @@ class Job:
             if self._turns is CROWDED and sessions() > 1:
                 self._rest(min(_REST, _RESTS * worked))
             elif self._turns is HEAVY:
-                # Waiting for a turn counts as rest. The time of rest is computed again in each
-                # round, because the number of pages that are being drawn may have changed.
+                # Waiting for a turn is rest. The number of drawn pages may change in each round.
                 rested = time.monotonic() - ended
                 while (left := _rests() * min(_REST, worked) - rested) > 0 and not self.cancelled:
                     self._rest(min(_REST, left))
@@ -219,8 +217,7 @@ def start(
     key: str, task: Task, *, request: object = None, heavy: bool = True, after: float = 0.0
 ) -> Job:
     """Start a job of this session, and cancel a running job with the same key."""
-    # A job that runs after a change of a control is not ``heavy``: it takes seconds, and does not
-    # wait for heavy jobs.
+    # A job after a change of a control is not ``heavy``, and waits for no heavy job.
     earlier = job_of(key)
     if earlier:
         earlier.cancel()

@@ -54,8 +54,7 @@ class _Held:
             server.media_file_mgr.remove_orphaned_files,
             lambda: server.dataframe_source_mgr.clear_all_for_session(self.session),
             self.fragments.clear,
-            # Streamlit may retain the session, but it is now empty. Its widgets refer to functions
-            # with closures, and the closures refer to objects.
+            # Streamlit may retain the session; its widgets refer to closures and their objects.
             state.clear,
             lambda: state._new_widget_state.widget_metadata.clear(),
         ):

@@ -71,8 +71,7 @@ class _Store:
     epoch: int = 0
     #: Values that were last shared with the other pages.
     told: dict[str, Any] | None = None
-    #: The user's choices on the compare page; while a figure of a paper is shown, its choices
-    #: replace them.
+    #: The user's choices on the compare page, while a figure of a paper replaces them.
     own: dict[str, Any] = field(default_factory=dict)
     figure: bool = False
 
@@ -89,8 +88,7 @@ class UrlState:
         self.fresh = False
         #: Whether the page was just opened without a link; then it takes the values of other pages.
         self.entered = False
-        #: Names of the controls that other pages set, and of the controls that change here as a
-        #: result.
+        #: Controls that other pages set, and controls that change here as a result.
         self.agreed: set[str] = set()
         self.followed: set[str] = set()
         by_link, was_opened = self._read(), store.opened
@@ -103,8 +101,7 @@ class UrlState:
     def _read(self) -> bool:
         link = {name: text for name, text in self._asked().items() if name in self._controls}
         store, mark = self._store, frozenset(link.items())
-        # A click that was sent while the link changed still contains the previous link. So on an
-        # open page, a known link is new only after Back or Forward.
+        # A click may carry the previous link, so a known one is new only after Back or Forward.
         is_new = bool(link) and (_moved_in_history() or mark not in store.seen)
         # After such a click the browser receives the current link again.
         self._late = bool(link) and not is_new and link != store.written
@@ -249,7 +246,6 @@ class UrlState:
         return {**arguments, "options": options, "index": position}
 
     def _widget_key(self, name: str) -> str:
-        """Key of a control's native widget; each value that the program sets has a new key."""
         return f"{self._page}:{name}@{self._store.changes.get(name, 0)}"
 
     def set(self, name: str, value: Any) -> None:
@@ -359,8 +355,7 @@ def following(
 
     def changed() -> None:
         found = st.session_state[key]
-        # If the titles of the options have changed, the browser still sends the old title, and
-        # Streamlit makes None of it.
+        # If titles have changed, the browser sends an old title, which becomes None.
         if options is None or found in options:
             keep(found)
 

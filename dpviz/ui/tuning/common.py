@@ -120,8 +120,7 @@ def search_data(
     replaced: dict[str, Any],
 ) -> tuple[str, R] | None:
     """Search with the data and settings on the screen; see :func:`search`."""
-    # ``function`` gets data, settings and arguments. ``replaced`` are parameters that have no
-    # effect.
+    # ``replaced`` are values of parameters that do not affect the result.
     active, config = context.active, context.config
     task = partial(
         function,
