@@ -34,7 +34,7 @@ setup(
         "dpviz.app": [".streamlit/config.toml"],
         "dpviz.audit": ["*.json", "*.toml"],
         "dpviz.commands": ["*.toml"],
-        "dpviz.data": ["natural_earth/*.parquet"],
+        "dpviz.data": ["*.toml", "natural_earth/*.parquet"],
         "dpviz.docs": ["*.css", "*.j2", "*.js", "*.toml", "pages/*", "methods/*.md"],
         "dpviz.experiments": ["*.json", "*.toml"],
         "dpviz.kmeans": ["*.toml", "methods/*.toml"],

@@ -13,6 +13,7 @@ from itertools import permutations, product
 from typing import Literal
 
 from dpviz.base.errors import InputError, shown
+from dpviz.data.words import TABLES, WORDS
 from dpviz.grid.domain import Domain
 
 #: Order of two columns: longitude first, latitude first, or neither.
@@ -22,47 +23,14 @@ Placed = Literal["", "lonlat", "latlon"]
 Bounds = Sequence[Sequence[float]]
 
 #: Words for the horizontal and for the vertical axis, the most certain pair first.
-PAIRS = (
-    # Longitude and latitude in English and French; Spanish and Portuguese; Italian; German; Nordic
-    # languages; Dutch; Turkish; Indonesian; Russian; Ukrainian; Chinese and Japanese; Korean;
-    # Finnish; Vietnamese; and frequent misspellings. The most frequent words are first.
-    (
-        (
-            *("longitude", "long", "lon", "lng", "lons", "longitudes", "longitud", "longitudine"),
-            *("längengrad", "laengengrad", "længdegrad", "lengdegrad", "längdgrad", "lengtegraad"),
-            *("boylam", "bujur", "долгота", "довгота", "经度", "經度", "経度", "경도"),
-            *("pituusaste", "kinh", "longtitude", "longitute", "longditude"),
-        ),
-        (
-            *("latitude", "lat", "lats", "latitudes", "latitud", "latitudine"),
-            *("breitengrad", "breddegrad", "breddgrad", "breedtegraad"),
-            *("enlem", "lintang", "широта", "纬度", "緯度", "위도"),
-            *("leveysaste", "vĩ", "vi", "lattitude", "latitute", "latidude"),
-        ),
-    ),
-    (
-        ("easting", "eastings", "east", "rechtswert", "ostwert"),
-        ("northing", "northings", "north", "hochwert", "nordwert"),
-    ),
-    (("x",), ("y",)),
-)
+PAIRS = tuple((tuple(pair["across"]), tuple(pair["up"])) for pair in TABLES["pairs"])
 
 LON_WORDS, LAT_WORDS = map(frozenset, PAIRS[0])
 
-#: Words that also mean length and width; they mean axes only as a pair, alone in both names.
-_LENGTH = frozenset((
-    "länge", "laenge", "lengte", "længde", "długość", "dlugosc", "délka", "hosszúság", "μήκος",
-    "طول", "الطول", "אורך",
-))  # fmt: skip
-_WIDTH = frozenset((
-    "breite", "breedte", "bredde", "szerokość", "szerokosc", "šířka", "szélesség", "πλάτος", "عرض",
-    "العرض", "רוחב",
-))  # fmt: skip
-_QUALIFIERS = frozenset((
-    "geo", "gps", "wgs", "84", "grad", "dezimal", "geographische", "geografische", "geograficzna",
-    "zeměpisná", "földrajzi", "γεωγραφικό", "geografisch", "geografisk", "خط", "دائرة", "جغرافیایی",
-    "קו", "גאוגרפי",
-))  # fmt: skip
+#: Words that also mean length and width; they mean axes only as a pair, beside qualifiers alone.
+_LENGTH, _WIDTH, _QUALIFIERS = (
+    frozenset(WORDS[name]) for name in ("length", "width", "qualifiers")
+)
 
 #: Words for the axes of a plane, and words that may be joined to x or y, as in coordx and xcoord.
 _PLANE = (*PAIRS[1:], (("e",), ("n",)))

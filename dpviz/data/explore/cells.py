@@ -26,15 +26,10 @@ from dpviz.data.reading.cells import (
     text_cells,
 )
 from dpviz.data.reading.kinds import holds_numbers, holds_text, whole
+from dpviz.data.words import WORDS
 
 #: Marks for a missing value in columns of numbers. For exploring only; a release has another rule.
-MARKS = (
-    "-", "--", "---", "\u2013", "\u2014", "?", "??", ".", "..", "...", "*", "**", "\\N", "NIL",
-    "nil", "MM", "na", "Na", "NAN", "Nan", "n.a.", "N.A.", "n/d", "N/D", "nd", "ND", "n.d.", "k.A.",
-    "k. A.", "k.a.", "(null)", "(none)", "Null", "NONE", "missing", "Missing", "MISSING", "nodata",
-    "NoData", "no data", "No data", "NODATA", "unknown", "Unknown", "UNKNOWN", "undefined",
-    "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A N/A", "NaT",
-)  # fmt: skip
+MARKS = tuple(WORDS["missing"])
 
 #: Patterns for minus signs other than "-", and for currency and percent signs next to numbers.
 _MINUS = "[\u2212\u2013\ufe63\uff0d]"

@@ -16,6 +16,7 @@ from dpviz.data.explore.cells import MARKS
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.text import SHORT, UNIT, may_be_number
 from dpviz.data.reading.kinds import MISSING, holds_text
+from dpviz.data.words import WORDS
 
 #: Number of rows that decide the kinds of columns, and largest number of rows above records.
 _LOOKED_AT, _MOST_ABOVE = 200, 10
@@ -24,12 +25,7 @@ _LOOKED_AT, _MOST_ABOVE = 200, 10
 _MOSTLY = 0.7
 
 #: First cell of a row of totals below all records.
-_TOTAL = re.compile(
-    r"(grand |sub)?totals?\b.{0,20}|sum(s|me|ma)?:?|gesamt(summe)?:?|insgesamt:?|total(e|en|es)?:?|"
-    r"(mean|average|mittelwert|moyenne|media|median|min(imum)?|max(imum)?|std(ev)?|count|anzahl|"
-    r"records?|rows?)( .{0,20})?:?",
-    re.IGNORECASE,
-)
+_TOTAL = re.compile("|".join(WORDS["totals"]), re.IGNORECASE)
 
 _MONEY = re.compile(r"[€$£%\s]+$|^[€$£]\s*")
 _DATE = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4}|\d\d?:\d\d")

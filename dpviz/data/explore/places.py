@@ -16,6 +16,7 @@ from dpviz.base.numbers import counted
 from dpviz.data.geographic import LAT_WORDS, LON_WORDS, words_of
 from dpviz.data.reading.cells import BLOCK_ROWS, text_cells
 from dpviz.data.reading.kinds import holds_text
+from dpviz.data.words import WORDS
 
 Floats = NDArray[np.float64]
 
@@ -47,10 +48,7 @@ _FORMS = (
 _BINARY = re.compile(rb"\x01(\x01\0\0|\xe9\x03\0)|\0\0\0\0\x01").match
 
 #: Words in the names of columns with two numbers in each cell.
-_PLACE_WORDS = {
-    "location", "coordinates", "coordinate", "coords", "coord", "koordinaten", "geo", "point",
-    "position", "pos", "latlng", "latlon", "lonlat", "gps", "geom", "geometry",
-}  # fmt: skip
+_PLACE_WORDS = frozenset(WORDS["places"])
 
 #: Degrees, with optional minutes and seconds. A sign or a letter determines the hemisphere.
 _DEGREES = (

@@ -29,6 +29,7 @@ from dpviz.data.reading.files import File
 from dpviz.data.reading.kinds import MISSING
 from dpviz.data.reading.unread import NAMED, NamedRows
 from dpviz.data.reading.watch import passed
+from dpviz.data.words import WORDS
 
 #: Field separators and their names, the first is preferred. A space means white space.
 MARKS = {
@@ -57,14 +58,7 @@ _POINT, _COMMA = re.compile(NUMBER, re.ASCII), re.compile(COMMA_NUMBER, re.ASCII
 _OTHER_SPACE = re.compile(rb"[\v\f\x1c-\x1f]")
 
 #: Units that people write below the column names.
-UNIT = re.compile(
-    r"(decimal )?(deg|degs|degrees?)([_ .]?[a-z]{1,8})?|°.{0,4}|[munkc]?m|ft|mi|in|miles?|feet|"
-    r"met(er|re)s?|h|hrs?|hours?|days?|min|s|sec|ms|UTC|GMT|ISO ?8601|datetime|date|time|m/s|km/h|"
-    r"[µμ]g/m[3³]|mph|knots?|kts?|k?g|lbs?|h?Pa|m?bar|[CFK]|%|percent|psu|PSU|ppm|1|count|unitless|none|"
-    r"years?|EUR|USD|€|\$|WGS ?84|text|string|float|double|int(eger)?|number|real|id|name|"
-    r"\(.{1,20}\)|\[.{1,20}\]|[\wµμ°]{1,8} ?/ ?[\w°]{1,8}[23³²]?",
-    re.IGNORECASE,
-)
+UNIT = re.compile("|".join(WORDS["units"]), re.IGNORECASE)
 
 #: Text that may be a unit if the cells next to it are units.
 SHORT = re.compile(r"[A-Za-zµμ°%]{1,4}[23²³]?")

@@ -18,6 +18,7 @@ from typing import Any
 
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.formats import FORMATS, RELEASED, Format
+from dpviz.data.words import TABLES
 
 #: Largest size of a file, which is limited because all bytes are kept in memory.
 MAX_BYTES = 2 * 2**30
@@ -48,25 +49,6 @@ _PACKED: tuple[tuple[bytes, str, str, Callable[..., Any]], ...] = (
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\x1e\s*)?(\{\s*"|\[\s*\{\s*")')
 _XML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml|!--|gpx|kml|\w+:FeatureCollection)", re.IGNORECASE)
 _PLACES = re.compile(rb"<(gpx|kml|(\w+:)?FeatureCollection)[\s>]")
-
-#: First bytes of files that are not tables; a description of the file; and a recommendation.
-_OTHERS: tuple[tuple[bytes, str, str], ...] = (
-    (rb"\s*(<!--.*?-->\s*)?<(!doctype html|html|head|body)\b", "a web page (HTML)",
-     "download the file behind the link, or save its table as CSV"),
-    (rb"version https://git-lfs", "a pointer of Git LFS instead of the file itself",
-     'fetch it with "git lfs pull"'),
-    (rb"%PDF", "a PDF document", "copy its table to a spreadsheet and save it as CSV"),
-    (rb"\x80[\x02-\x05].{0,2}[\x28-\x95c}\]]", "a pickle of Python, which is never loaded",
-     "save the table as Parquet or CSV"),
-    (rb"\{\\rtf", "a text document (RTF)", "save its table as CSV"),
-    (rb"\x89HDF\r\n|CDF[\x01\x02\x05]", "an HDF5 or NetCDF file", "save its columns as CSV"),
-    (rb"RDX[23]\n|X\n\0\0\0", "a data file of R", "save the table as CSV"),
-    (rb"\x89PNG|\xff\xd8\xff|GIF8|II\*\0|MM\0\*", "a picture", "give a table"),
-    (rb"7z\xbc\xaf|Rar!|\x28\xb5\x2f\xfd", "a packed archive (7z, rar or zstd)", "unpack it"),
-    (rb"<stata_dta>|\$FL2|\0\0\0\0\0\0\0\0\0\0\0\0\xc2\xea\x81\x60", "a file of Stata, SPSS or SAS",
-     "save the table as CSV or Parquet"),
-    (rb"\x7fELF|MZ\x90", "a program", "give a table"),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -136,9 +118,9 @@ def _format(data: bytes, form: Format, is_named: bool, name: str) -> Format:
     if form == "sheet" and not head.startswith((ZIP, _OLE)):
         form = "text"  # some programs use this ending for CSV
     is_marked = head.startswith(tuple(start for start, kind in _STARTS))
-    for pattern, what, way_out in () if is_marked else _OTHERS:
-        if re.match(pattern, head, re.IGNORECASE | re.DOTALL):
-            raise InputError(f"{shown(name)} is {what}, not a table: {way_out}.")
+    for other in [] if is_marked else TABLES["others"]:
+        if re.match(other["start"].encode(), head, re.IGNORECASE | re.DOTALL):
+            raise InputError(f"{shown(name)} is {other['what']}, not a table: {other['way']}.")
     if form != "text":
         return form
     if _XML.match(head):

@@ -11,26 +11,18 @@ from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.geographic import PAIRS, without, words_of
 from dpviz.data.reading.files import enough_memory
 from dpviz.data.reading.table import Table
+from dpviz.data.words import WORDS
 
 Floats = NDArray[np.float64]
 
-#: Words in the names of columns that count or identify the rows, and do not measure anything.
-NUMBERING = frozenset((
-    "id", "ids", "uuid", "guid", "index", "idx", "key", "row", "unnamed", "unit", "no", "nr",
-    "number", "code", "zip", "plz", "postcode", "phone", "fid", "objectid", "gid", "vendor",
-))  # fmt: skip
-
-#: Words for parts of a date. Columns with these words in their names are also proposed last.
-CALENDAR = frozenset((
-    "year", "yyyy", "yy", "month", "mm", "day", "dd", "hour", "hh", "hr", "minute", "mn", "jahr",
-    "monat", "tag", "stunde", "date", "time", "timestamp",
-))  # fmt: skip
+#: Words of columns that count or identify the rows, those that may also name an axis of a grid, and
+#: words for parts of a date.
+NUMBERING, _OF_GRIDS, CALENDAR = (
+    frozenset(WORDS[name]) for name in ("numbering", "of_grids", "calendar")
+)
 
 #: Columns with at least this number of different values per row are equally continuous.
 _ENOUGH = 0.1
-
-#: Words of NUMBERING that may also mean a measurement or an axis of a grid, which repeat.
-_OF_GRIDS = frozenset(("index", "idx", "row", "number", "no", "nr", "unit", "code"))
 
 #: Number of first rows that decide how continuous a column is.
 LOOKED_AT = 20_000
