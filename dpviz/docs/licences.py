@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 from dpviz.data.samples import sample, sample_names
 
-PACKAGES = {
-    "streamlit": "Apache-2.0",
-    "plotly": "MIT",
-    "numpy": "BSD-3-Clause",
-    "pywavelets": "MIT",
-    "scipy": "BSD-3-Clause",
-    "scikit-learn": "BSD-3-Clause",
-    "opendp": "MIT",
-    "threadpoolctl": "BSD-3-Clause",
-    "shapely": "BSD-3-Clause",
-    "numba": "BSD-2-Clause",
-    "joblib": "BSD-3-Clause",
-    "pandas": "BSD-3-Clause",
-    "pyarrow": "Apache-2.0",
-    "segno": "BSD-3-Clause",
-    "jinja2": "BSD-3-Clause",
-    "markdown": "BSD-3-Clause",
-    "pyogrio": "MIT",
-    "python-calamine": "MIT",
-}
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+PACKAGES: dict[str, str] = _TABLES["packages"]
 
 #: Packages of each extra, ``pip install "dpviz[dask]"``, with their licences.
-EXTRAS = {"dask": {"dask": "BSD-3-Clause"}, "docs": {"notebook": "BSD-3-Clause"}}
+EXTRAS: dict[str, dict[str, str]] = _TABLES["extras"]
 
 #: Data files from other projects: path in the package, and description.
-FILES = {
-    "data/natural_earth": "coastlines, borders and cities of Natural Earth "
-    "(https://www.naturalearthdata.com), public domain",
-    "privacy/confusables.txt": "look-alike characters of Unicode, Inc. (Unicode-3.0), as packaged "
-    "by confusable_homoglyphs (MIT); both licences are in the file",
-}
+FILES: dict[str, str] = _TABLES["files"]
 
 
 def notice() -> str:

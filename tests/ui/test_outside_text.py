@@ -80,7 +80,7 @@ NAMED = {
     ("compare/controls.py", "one.title"),
     ("compare/view.py", "label"),
     ("explorer/draws.py", "label"),
-    ("tuning/best_parameters.py", "sign"),
+    ("tuning/searches.py", "sign"),
     ("tuning/common.py", "label"),
     ("session/job.py", "idle"),
     ("explorer/explorer.py", "choice.sentence"),
@@ -92,11 +92,11 @@ NAMED = {
     ("widgets/show.py", "cancel"),
     ("widgets/show.py", "label"),
     ("widgets/show.py", "options"),
-    ("tuning/smallest_epsilon.py", "result.summary"),
+    ("tuning/searches.py", "result.summary"),
 }
 
 #: The only text from outside on the audit page is in the corrections of its link.
-OWN_PAGE = {"audit/all_audits.py", "audit/claims.py", "audit/mistakes.py", "audit/person.py"}
+OWN_PAGE = {"audit/all_audits.py", "audit/claims.py", "audit/person.py", "audit/stored.py"}
 
 #: Format of a number.
 NUMBER = re.compile(r"[+#]?,?(\.\d)?[dgf%]?")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TypeAlias
 
 import pandas as pd
 
@@ -14,7 +14,8 @@ from dpviz.figures.kmeans.picture import picture_of as picture_of
 from dpviz.figures.panels import Panels
 from dpviz.kmeans.run import KMeansRun
 
-View = Literal["regions", "iterations", "noise", "records", "grid", "chain"]
+#: Name of a view, a key of ``VIEWS``.
+View: TypeAlias = str
 
 VIEWS: dict[View, str] = {
     "regions": "Clusters",
@@ -34,21 +35,14 @@ STAGES: dict[str, tuple[View, ...]] = {
     "centres": ("regions", "noise", "chain"),
 }
 
+#: The function that draws a view, and the function that makes the table behind it.
 _DRAWN = {
-    "regions": regions.draw,
-    "iterations": iterations.draw,
-    "noise": noise.draw,
-    "records": records.draw,
-    "grid": grid.draw,
-    "chain": chain.draw,
-}
-_FRAMES = {
-    "regions": regions.frame,
-    "iterations": iterations.frame,
-    "noise": noise.frame,
-    "records": records.frame,
-    "grid": grid.frame,
-    "chain": chain.frame,
+    "regions": (regions.draw, regions.frame),
+    "iterations": (iterations.draw, iterations.frame),
+    "noise": (noise.draw, noise.frame),
+    "records": (records.draw, records.frame),
+    "grid": (grid.draw, grid.frame),
+    "chain": (chain.draw, chain.frame),
 }
 
 
@@ -64,9 +58,9 @@ def views_of(run: KMeansRun) -> dict[View, str]:
 
 def panels(picture: KMeansPicture, view: View) -> Panels:
     """Plot one view of a picture; InputError if the run has no iterations, or no grid to show."""
-    return _DRAWN[view](picture)
+    return _DRAWN[view][0](picture)
 
 
 def frame(picture: KMeansPicture, view: View) -> pd.DataFrame:
     """Table behind a view; a row is a cluster, an iteration of a cluster, a cell, or a step."""
-    return _FRAMES[view](picture)
+    return _DRAWN[view][1](picture)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import TypeAlias
 
 import pandas as pd
 
@@ -12,9 +12,7 @@ from dpviz.figures.marks import Trace, base_layout, cell_columns
 from dpviz.figures.panels import Panels, add_axes, add_heading, beneath, clear_axes, on
 from dpviz.figures.wavecluster import (
     added,
-    average,
     clusters,
-    counts,
     damage,
     details,
     significant,
@@ -25,20 +23,11 @@ from dpviz.figures.wavecluster.cards import cards as cards
 from dpviz.figures.wavecluster.picture import Pair
 from dpviz.figures.wavecluster.picture import WaveClusterPicture as WaveClusterPicture
 from dpviz.figures.wavecluster.picture import picture_of as picture_of
-from dpviz.figures.wavecluster.stage import StagePair
+from dpviz.figures.wavecluster.stage import StagePair, draw_values
 from dpviz.wavecluster.pipeline import Run
 
-View = Literal[
-    "clusters",
-    "significant",
-    "threshold",
-    "average",
-    "details",
-    "added",
-    "counts",
-    "synthetic",
-    "overview",
-]
+#: Name of a view, a key of ``VIEWS``.
+View: TypeAlias = str
 
 VIEWS: dict[View, str] = {
     "clusters": "Clusters",
@@ -73,10 +62,21 @@ WITH_POINTS = ("clusters", "overview")
 #: Views whose maps can show the pieces that the headline counts.
 WITH_PIECES = ("clusters", "significant", "average", "counts", "synthetic")
 
+
+def _counts(picture: WaveClusterPicture) -> StagePair:
+    pair = (picture.true.counts, picture.private.counts)
+    return draw_values(picture, "Count grid", pair, 0, "records")
+
+
+def _average(picture: WaveClusterPicture) -> StagePair:
+    pair = (picture.true.average, picture.private.average)
+    return draw_values(picture, "Average subband", pair, picture.true.level, "coefficient")
+
+
 #: Stages in the units of the data, in their order.
 _STAGES = {
-    "counts": counts.draw,
-    "average": average.draw,
+    "counts": _counts,
+    "average": _average,
     "significant": significant.draw,
     "clusters": clusters.draw,
 }

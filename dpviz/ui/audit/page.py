@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dpviz.ui.audit import claims, person
-from dpviz.ui.audit.cost import cost_overview
-from dpviz.ui.audit.mistakes import detected_mistakes
+from dpviz.ui.audit.stored import cost_overview, detected_mistakes
 from dpviz.ui.page import live_part
 from dpviz.ui.session.state import UrlState
 

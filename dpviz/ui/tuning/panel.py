@@ -15,10 +15,13 @@ from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.state import take_sample
 from dpviz.ui.messages import plain_text, show_caption, show_info
 from dpviz.ui.session.state import Control, UrlState, choice, number, whole
-from dpviz.ui.tuning.best_parameters import PAIRS, best_parameters_part
 from dpviz.ui.tuning.common import FEWEST_DRAWS, MOST_DRAWS, Context
-from dpviz.ui.tuning.null_set import null_set_part
-from dpviz.ui.tuning.smallest_epsilon import smallest_epsilon_part
+from dpviz.ui.tuning.searches import (
+    PAIRS,
+    best_parameters_part,
+    null_set_part,
+    smallest_epsilon_part,
+)
 from dpviz.ui.widgets.show import lazy_expander
 
 PARTS = {"epsilon": "Smallest ε", "map": "Best parameters", "null": "Null set"}

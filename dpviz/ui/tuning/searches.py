@@ -1,15 +1,22 @@
-"""Controls and map of the search for the best parameters."""
+"""Controls and results of the three searches: smallest budget, best parameters, null set."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
 from dpviz.base.numbers import readable
 from dpviz.experiments.tuning.best_parameters import POINT_SCORES, best_parameters
 from dpviz.experiments.tuning.common import BETTER
+from dpviz.experiments.tuning.null_set import null_clusters
+from dpviz.experiments.tuning.smallest_epsilon import Target, smallest_epsilon
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, family_of, score_of
 from dpviz.family.trial import Configuration
 from dpviz.figures.best_parameters import map_frame, parameter_map
+from dpviz.figures.null_set import null_bars, null_frame
+from dpviz.figures.smallest_epsilon import goal_curves, goal_frame
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.messages import show_caption, show_info
 from dpviz.ui.tuning.common import (
@@ -18,6 +25,7 @@ from dpviz.ui.tuning.common import (
     choose_score,
     choose_share,
     scores_of,
+    search,
     search_data,
     show_answer,
     take_over_button,
@@ -127,3 +135,55 @@ def _pairs(active: ActiveData, config: Configuration) -> list[str]:
 
 def _per_column(config: Configuration) -> bool:
     return isinstance(getattr(config, "grid", None), tuple)
+
+
+def smallest_epsilon_part(context: Context) -> None:
+    """Show controls, progress and result of the search for the smallest budget."""
+    first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
+    score = choose_score(context, first, scores_of(context))
+    sign = BETTER[score]
+    bound = second.number_input(
+        f"Target: {'at most' if sign == '<=' else 'at least'}",
+        0.0,
+        1000.0,
+        step=0.05,
+        format="%.3g",
+        **context.controls.widget("goal_target"),
+        help="The score that a draw must reach.",
+    )
+    answer = search_data(
+        context,
+        "epsilon",
+        "Find the smallest ε",
+        smallest_epsilon,
+        Target(score, sign, float(bound)),
+        share=choose_share(context, third),
+        draws=choose_draws(context, fourth),
+        searched=("epsilon",),
+        replaced={"epsilon": 1.0},
+    )
+    if answer is None:
+        return
+    title, result = answer
+    st.markdown(f"**{result.summary}**")
+    if result.epsilon is not None:
+        take_over_button(context, {"epsilon": result.epsilon})
+    show_answer(context, "epsilon", goal_curves(result, title, theme_mode()), goal_frame(result))
+
+
+def null_set_part(context: Context) -> None:
+    """Show how many clusters each technique invents in data without clusters."""
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    dataset, config = context.active.dataset, context.config
+    n = max(1, dataset.n)
+    left.markdown(
+        f"Uniform noise has no clusters. How many clusters does each technique find in {n:,} "
+        "points of uniform noise, with the grid, p and ε on the screen? The data also have this "
+        "number of points. Each draw has new points, so this spends no budget."
+    )
+    draws = choose_draws(context, right)
+    on_grid = config if dataset.counts is None else replace(config, grid=dataset.counts.shape)
+    task = partial(null_clusters, on_grid, n, range(draws))
+    answer = search(context, "null", "Count invented clusters", task, ("", on_grid, n, draws))
+    if answer is not None:
+        show_answer(context, "null", null_bars(answer[1], theme_mode()), null_frame(answer[1]))
