@@ -32,7 +32,6 @@ _DETAIL = 1 / 800
 #: Largest number of points in a piece of a line. Each piece is simplified separately.
 _PIECE = 1_000
 
-#: GeoJSON types.
 _TYPES = {
     *("FeatureCollection", "Feature", "GeometryCollection", "Point", "MultiPoint"),
     *("LineString", "MultiLineString", "Polygon", "MultiPolygon"),

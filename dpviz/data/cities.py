@@ -130,7 +130,6 @@ def exchanged(
     # For exploring only, because points (n, d) are read; ``columns`` have the positions ``axes``.
     if not len(points) or not placed(columns):
         return ""
-    # Use only the box of most records, because a few records may be anywhere.
     some = points[:: len(points) // _LOOKED_AT + 1][:, axes]
     box = np.quantile(some, (0.05, 0.95), axis=0).T.tolist()
     first, second = map(shown, columns)

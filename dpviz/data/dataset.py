@@ -16,7 +16,6 @@ from dpviz.data.reading.unread import NamedRows
 from dpviz.grid.domain import Domain
 from dpviz.privacy.origin import Origin
 
-#: Number of identifiers that are hashed together.
 _ROWS = 2**18
 
 

@@ -19,7 +19,6 @@ from dpviz.grid.domain import Domain
 #: Order of two columns: longitude first, latitude first, or neither.
 Placed = Literal["", "lonlat", "latlon"]
 
-#: Lowest and highest value of each column.
 Bounds = Sequence[Sequence[float]]
 
 #: Words for the horizontal and for the vertical axis, the most certain pair first.

@@ -16,7 +16,6 @@ from dpviz.data.reading.kinds import holds_text, readable
 #: Largest size of a footer in bytes. In memory, a footer needs up to 20 times this size.
 _FOOTER = 2**25
 
-#: Number of bytes that are decoded together.
 _BUFFER = 2**18
 
 

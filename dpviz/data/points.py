@@ -11,7 +11,6 @@ from dpviz.data.reading.read import Source, read_table
 from dpviz.data.reading.table import Table, Unreadable
 from dpviz.data.reading.unread import UnreadableError
 
-#: Columns by name, or by number from 1.
 Columns = list[str | int] | tuple[str | int, ...] | list[str] | tuple[str, ...]
 
 

@@ -20,10 +20,8 @@ STORES = {
     **{"hdfs": "hdfs", "hf": "hf", "oci": "oci", "memory": "memory"},
 }
 
-#: A pattern of file names.
 PATTERN = re.compile(r"[*?\[]")
 
-#: An address of a local file.
 _OF_FILE = re.compile(r"(?:file|local)://(?:localhost)?(/[^?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 
 

@@ -25,7 +25,6 @@ from dpviz.figures.marks import (
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import INK, Mode
 
-#: Ticks for an axis of ratios.
 _TICKS = (1, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 #: Maximum number of bands, because readers can't distinguish more; the table has all bands.
@@ -42,8 +41,7 @@ class Line:
     values: Floats
     low: Floats | None = None
     high: Floats | None = None
-    #: Whether this method reads no data.
-    reference: bool = False
+    reference: bool = False  # whether this method reads no data
 
 
 def lines(shown: Sequence[Line], *, score: str, title: str, mode: Mode) -> Panels:

@@ -35,7 +35,6 @@ from dpviz.metrics.bands import ENOUGH, band_words
 #: Number of each point on the solid lines; "both" adds thin lines for the means.
 Line = Literal["median", "mean", "both"]
 
-#: Names of these choices on the screen.
 LINES: dict[Line, str] = {"median": "Medians", "mean": "Means", "both": "Both"}
 
 #: Maximum number of panels in a row, and approximate number of names in a row of the legend.
@@ -46,22 +45,17 @@ MOST_COLUMNS, _LEGEND_COLUMNS = 3, 6
 class Chart:
     """One panel: a score of several methods on one data set."""
 
-    #: Heading of the panel: the data set, or the score.
-    heading: str
-    #: Name of the score.
+    heading: str  # the data set, or the score
     score: str
     #: Rows of :func:`dpviz.experiments.sweep.summary` for this data set; may be empty.
     table: pd.DataFrame
     #: Value of the run without noise; None if the score is a comparison with this run.
     true: float | None = None
-    #: Name of the data set, used when a point is clicked.
-    data: str = ""
-    #: Budget of all runs, if the horizontal axis is another parameter.
-    epsilon: float | None = None
+    data: str = ""  # name of the data set, used when a point is clicked
+    epsilon: float | None = None  # budget of all runs, if the horizontal axis is another parameter
     #: Theorems' bounds: rows of :func:`dpviz.experiments.presets.bounds_table`; or None.
     bounds: pd.DataFrame | None = None
-    #: Methods that are not private in this panel.
-    failing: Collection[str] = ()
+    failing: Collection[str] = ()  # methods that are not private in this panel
 
 
 def curves(

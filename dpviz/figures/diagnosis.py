@@ -41,7 +41,6 @@ FATE_TITLES = {
     "lost": "lost",
 }
 
-#: Number of subband cells shown around a cluster.
 _MARGIN = 4
 
 _ACROSS = 4

@@ -14,7 +14,6 @@ from dpviz.figures.marks import Trace, faded, scatter
 from dpviz.figures.theme import BACKGROUND, GROUND
 from dpviz.grid.domain import Domain
 
-#: Names of the traces.
 EARTH, OWN = "coastlines and borders", "own background"
 
 
@@ -22,12 +21,9 @@ EARTH, OWN = "coastlines and borders", "own background"
 class Ground:
     """The user's choices for the background of maps."""
 
-    #: Kind of the two axes.
     axes: Axes = "auto"
-    #: Whether maps of longitude and latitude have coastlines and borders.
-    earth: bool = True
-    #: Lines from the user's file.
-    own: Background | None = None
+    earth: bool = True  # whether maps of longitude and latitude have coastlines and borders
+    own: Background | None = None  # lines from the user's file
 
     def scale(self, columns: Sequence[str], domain: Domain) -> Scale:
         """Return the ratio of the two axes."""
@@ -53,7 +49,6 @@ class Ground:
         ]
 
 
-#: Background of maps unless the user chooses another.
 PLAIN = Ground()
 
 

@@ -21,7 +21,6 @@ from dpviz.grid.domain import Domain
 Trace = dict[str, Any]
 Floats = NDArray[np.float64]
 
-#: Title of an axis of budgets.
 BUDGET = "privacy budget ε"
 
 #: Rounding of the computed end of a cell, as a share of its width.
@@ -33,7 +32,6 @@ OVERLAY = "true points, not released"
 #: Hover text of a position: its values on both axes.
 PLACE = "%{x:,.4~r}, %{y:,.4~r}"
 
-#: Legend with its entries in a row.
 ROW = {"orientation": "h", "x": 0, "xanchor": "left", "font": {"size": 12}}
 
 #: Above a chart, left or right; a background colour would hide the title's letters.

@@ -33,13 +33,11 @@ class Panels:
     layout: dict[str, Any]
     #: Indexes of (true, private) heatmaps whose hover texts show both values.
     pairs: list[tuple[int, int]] = field(default_factory=list)
-    #: Description of the figure in words.
     alt: str = ""
     #: Least height in pixels, and as a share of the window's height; the larger one is used.
     height: int = 385
     share: float = 0.56
-    #: Minimum width in pixels; on a narrower page the figure can be scrolled.
-    least_width: int = 0
+    least_width: int = 0  # minimum width in pixels; on a narrower page the figure can be scrolled
     #: What the words of the headline count, see wavecluster.damage.pieces.
     pieces: dict[str, Any] = field(default_factory=dict)
 

@@ -28,8 +28,7 @@ class Refinable(Protocol):
 class Raster:
     """Records as counts on a lattice over two columns."""
 
-    #: Number of records per lattice cell, shape (right, up).
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64]  # number of records per lattice cell, shape (right, up)
 
     @classmethod
     def of_source(cls, source: Refinable) -> Raster:
@@ -48,10 +47,8 @@ class Raster:
 class RecordRaster(Raster):
     """A raster that also stores one record of each non-empty lattice cell."""
 
-    #: Positions of the two shown columns.
-    axes: tuple[int, int]
-    #: Lattice cells with records, row-major, shape (m,).
-    filled: NDArray[np.intp]
+    axes: tuple[int, int]  # positions of the two shown columns
+    filled: NDArray[np.intp]  # lattice cells with records, row-major, shape (m,)
     #: One record of each cell in ``filled``, with all columns, shape (m, d).
     examples: NDArray[np.float64]
 

@@ -55,7 +55,6 @@ _register(MembershipExperiment, membership.membership_frame, membership.membersh
 class Pictures:
     """Pictures of the true run next to a private run."""
 
-    #: Names of the views.
     views: Sequence[str]
     #: ``build(trial, run, columns, title, mode)`` makes the data from which all views are drawn.
     build: Callable[..., Any]
@@ -64,7 +63,6 @@ class Pictures:
     frame: Callable[[Any, Any], pd.DataFrame]
 
 
-#: Pictures of each family.
 PICTURES = {
     "wavecluster": Pictures(
         tuple(wavecluster.VIEWS), wavecluster.picture_of, wavecluster.panels, wavecluster.frame

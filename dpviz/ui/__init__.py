@@ -2,5 +2,4 @@
 
 from pathlib import Path
 
-#: Styles, scripts and icons.
 FRONTEND = Path(__file__).with_name("frontend")

@@ -44,7 +44,6 @@ _STAGE = (
     'move ε, Escape ends">Present</button>'
 )
 
-#: Keys and what they do, for the menu of the navigation.
 KEYS = {
     ", .": "less ε, more ε",
     "n": "redraw the noise",
@@ -54,7 +53,6 @@ KEYS = {
     "Escape": "end Present, close a note",
 }
 
-#: Spacing, and the style of the readouts.
 STYLE = style("page")
 
 

@@ -10,7 +10,6 @@ from dpviz.base.work import IsCancelled, Progress
 from dpviz.data.engine.local import Local
 from dpviz.data.engine.tables import Engine
 
-#: Names of the engines.
 ENGINES = ("local", "dask")
 
 

@@ -33,7 +33,6 @@ from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.reading.cells import check_width, text_cells
 from dpviz.data.reading.files import ZIP, File, refusing
 
-#: Endings of files in an archive that contain places.
 _MAIN = (".shp", ".kml", ".gpkg", ".gpx", ".gml", ".fgb")
 
 #: Drivers that may read. With another driver, GDAL interprets the bytes as another format.
@@ -55,7 +54,6 @@ _ALONE = {
     "LIBKML_RESOLVE_STYLE": "NO",
 }  # fmt: skip
 
-#: Parts of a shapefile that are read.
 _BESIDE = (".shp", ".dbf", ".prj", ".cpg")
 
 #: Columns that every KML file has, and that contain no information.

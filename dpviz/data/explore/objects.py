@@ -58,10 +58,8 @@ _TYPES = {
 
 _PLAIN = {*_TYPES}
 
-#: Note about records with several points.
 SEVERAL = "Each point of a MultiPoint feature is a separate row."
 
-#: Recommendation for other geometries.
 ONLY_POINTS = "make points of other shapes first (QGIS: Vector, Geometry Tools, Centroids)."
 
 

@@ -47,7 +47,6 @@ _FORMS = (
 #: Matches bytes that begin like a point in well-known binary, in either byte order.
 _BINARY = re.compile(rb"\x01(\x01\0\0|\xe9\x03\0)|\0\0\0\0\x01").match
 
-#: Words in the names of columns with two numbers in each cell.
 _PLACE_WORDS = frozenset(WORDS["places"])
 
 #: Degrees, with optional minutes and seconds. A sign or a letter determines the hemisphere.

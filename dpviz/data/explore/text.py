@@ -46,10 +46,8 @@ _MOSTLY = 0.9
 #: Largest number of lines of one quoted record, and of lines below a table.
 _LONGEST, _MOST_BELOW = 10_000, 10
 
-#: Approximate number of bytes per block of lines.
 _BLOCK = 2**23
 
-#: A line that is a comment.
 _COMMENT = re.compile(r"\s*(#|//|%|--|!|[-+=|_:*\s]+$)")
 
 _POINT, _COMMA = re.compile(NUMBER, re.ASCII), re.compile(COMMA_NUMBER, re.ASCII)
@@ -57,7 +55,6 @@ _POINT, _COMMA = re.compile(NUMBER, re.ASCII), re.compile(COMMA_NUMBER, re.ASCII
 #: Further characters, besides blanks and tabs, that str.split treats as white space.
 _OTHER_SPACE = re.compile(rb"[\v\f\x1c-\x1f]")
 
-#: Units that people write below the column names.
 UNIT = re.compile("|".join(WORDS["units"]), re.IGNORECASE)
 
 #: Text that may be a unit if the cells next to it are units.

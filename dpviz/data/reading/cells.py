@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.kinds import MISSING, exact, holds_numbers, holds_text, plain
 
-#: Number of rows that are decoded together.
 BLOCK_ROWS = 2**16
 
 #: Number of first cells that usually show whether a column contains text.
@@ -28,7 +27,6 @@ MAX_COLUMNS = 10_000
 #: A number for Python and RE2. Only one match is possible, or digits took quadratic time.
 NUMBER = r"^[+-]?((\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))$"
 
-#: The same pattern with a decimal comma.
 COMMA_NUMBER = r"^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$"
 
 #: Number format of a column: decimal points in all cells; decimal commas in all cells (whole
@@ -71,11 +69,9 @@ _GROUPED = re.compile("|".join(PATTERNS[style] for style in GROUPS))
 class Cells:
     """Rows and columns of a source. A column is decoded on request."""
 
-    #: Number of rows.
     rows: int
 
-    #: Number format if each cell is read separately.
-    style: Style = "point"
+    style: Style = "point"  # number format if each cell is read separately
 
     def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of the columns at some positions: one array for each column."""

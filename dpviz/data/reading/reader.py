@@ -37,7 +37,6 @@ from dpviz.data.reading.table import Table
 from dpviz.data.reading.unread import UnreadableError
 from dpviz.data.reading.watch import watching
 
-#: Seconds between two progress reports.
 _REPORT = 0.1
 
 #: Memory limit. The readers have a lower limit: four times the file size plus 1 GB.
@@ -63,7 +62,6 @@ class Reading:
 _FACTS = ("name", "columns", "rows", "notes", "guessed")
 _NUMERIC = ("numeric_columns", "nearly_numeric")
 
-#: Functions for the allowed questions.
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "parts": lambda file, **how: parts(file.data, name=file.name, **how),
     "counts": lambda file, **how: read_counts(file.data, name=file.name, **how),

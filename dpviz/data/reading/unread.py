@@ -19,7 +19,6 @@ FEW = 0.25
 class NamedRows:
     """Rows of a source, each with the cell that is the reason for showing it."""
 
-    #: Number of rows.
     rows: int = 0
 
     #: Row number in the source (from 1), column ("" for a whole row) and cell of first rows.

@@ -27,7 +27,6 @@ from dpviz.data.reading.unread import NamedRows
 #: Possible field separators and their names. The first line determines the separator.
 MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 
-#: Approximate number of bytes per block of lines.
 _BLOCK = 2**22
 
 #: Largest number of bytes of a row; the fields of a longer line would need too much memory.

@@ -30,7 +30,6 @@ from dpviz.grid.counts import cell_width
 from dpviz.grid.domain import Domain
 from dpviz.wavecluster.pipeline import Source, Stages
 
-#: Names of the two data sets.
 SIDES = ("without", "with the person")
 
 
@@ -38,12 +37,9 @@ SIDES = ("without", "with the person")
 class Joining:
     """Two data sets, without and with one person; both are clustered without noise."""
 
-    #: Title of the data.
     title: str
-    #: Names of the two axes.
     columns: Sequence[str]
-    #: Position of the person, shape (2,), in the units of the columns.
-    person: Floats
+    person: Floats  # position of the person, shape (2,), in the units of the columns
     #: The two data sets and their true stages; the first is without the person.
     sources: tuple[Source, Source]
     stages: tuple[Stages, Stages]

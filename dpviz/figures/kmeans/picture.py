@@ -27,25 +27,18 @@ from dpviz.metrics.centers import placement
 class KMeansPicture:
     """Data behind all panels."""
 
-    #: Clustering without noise, and its records.
-    truth: KMeansTruth
-    #: Run in the left panel: the true run, or the method itself without noise.
-    left: KMeansRun
+    truth: KMeansTruth  # clustering without noise, and its records
+    left: KMeansRun  # run in the left panel: the true run, or the method itself without noise
     #: The private run, in the order of :meth:`dpviz.kmeans.truth.KMeansTruth.numbered`.
     private: KMeansRun
-    #: Records on the lattice of the screen.
-    raster: RecordRaster
-    #: Names of all columns.
+    raster: RecordRaster  # records on the lattice of the screen
     columns: Sequence[str]
     #: Iteration that is shown: 0 shows the start; the last iteration or None shows the result.
     step: int | None = None
     mode: Mode = "light"
-    #: Parameters of the run, for the figure's title.
     title: str = ""
-    #: Headings of the two panels.
-    left_title: str = "true"
+    left_title: str = "true"  # headings of the two panels
     private_title: str = "private"
-    #: Background of the maps.
     ground: Ground = PLAIN
     #: Whether the private panel shows records and true centres, which no release contains.
     with_points: bool = False

@@ -57,8 +57,7 @@ Band = NDArray[np.float64]
 class Subband:
     """One band of the true run and of the private run, with coefficients of the same shape."""
 
-    #: Name with the level, for example "LH1" for level 1.
-    name: str
+    name: str  # name with the level, for example "LH1" for level 1
     level: int
     #: Letter and edges of a detail, such as "H" and "horizontal"; empty for the average.
     letter: str = ""

@@ -31,23 +31,17 @@ Pair = tuple[NDArray[Any], NDArray[Any]]
 class WaveClusterPicture:
     """Data behind all panels."""
 
-    #: True run and its source, with two axes.
-    truth: Truth
-    #: Stages of the private run.
+    truth: Truth  # true run and its source, with two axes
     private: Stages
-    #: Points on the lattice of the screen.
-    raster: Raster
-    #: Names of the two axes.
+    raster: Raster  # points on the lattice of the screen
     columns: Sequence[str]
     mode: Mode = "light"
-    #: Parameters of the run, for the figure's title.
     title: str = ""
     #: Heading of the private panels, and their name in tables; others if it is not private.
     private_title: str = "private"
     side: str = "private"
     #: The private run, for its synopsis, and how its threshold was sampled; or None.
     run: Run | None = None
-    #: Background of the maps.
     ground: Ground = PLAIN
     #: Whether the true points are shown over the private clusters; a release has no such points.
     with_points: bool = False

@@ -49,14 +49,12 @@ class Law:
 
     # The mechanism uses the same weights. Intervals of length 0 are left out.
 
-    #: Interval i is (low[i], high[i]]; the intervals are in ascending order, shape (m,).
-    low: Floats
+    low: Floats  # interval i is (low[i], high[i]]; the intervals are in ascending order, shape (m,)
     high: Floats
     #: Lowest and highest rank, in the true L, of a threshold in each interval, shape (m,).
     first: Floats
     last: Floats
-    #: Probability of each interval, shape (m,); the sum is 1.
-    probability: Floats
+    probability: Floats  # probability of each interval, shape (m,); the sum is 1
 
     @classmethod
     def of(cls, true: Stages, run: Run | None) -> Law | None:

@@ -26,7 +26,6 @@ Floats = NDArray[np.float64]
 #: Levels of difficulty: epsilon, from hard to easy.
 LEVELS = (0.5, 1.0, 2.0, 4.0)
 
-#: Confidence level of the band around a share of correct guesses.
 CONFIDENCE = 0.95
 
 #: Key of the coin's random stream; the noise streams of the two data sets have the keys 0 and 1.

@@ -14,7 +14,6 @@ from dpviz.families import CARDS
 from dpviz.ui.session.job import Job, job_of
 from dpviz.ui.session.state import Control, number
 
-#: Methods with a privacy claim.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 
 

@@ -35,7 +35,6 @@ from dpviz.wavecluster.methods import NOISE_FREE
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import cluster
 
-#: Available techniques, each with its variant.
 TECHNIQUES = tuple(
     f"{name}-{variant.name}"
     for name in WAVECLUSTER

@@ -52,7 +52,6 @@ def detected_mistakes() -> None:
         height=388,
         key="audit:steps",
         column_config={
-            # All values are equal.
             "variant": None,
             "options": st.column_config.TextColumn(width=150),
             "share of ε": st.column_config.NumberColumn(format="percent", width="small"),

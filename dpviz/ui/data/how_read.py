@@ -53,7 +53,6 @@ class How:
         return {name: value for name, value in given.items() if value not in (None, [])}
 
 
-#: Settings that are all empty, so that the reader finds everything in the file.
 FOUND = How()
 
 

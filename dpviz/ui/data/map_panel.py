@@ -19,7 +19,6 @@ from dpviz.ui.session.classroom import is_guest
 from dpviz.ui.session.state import Control, UrlState, choice
 from dpviz.ui.session.uploads import keep
 
-#: Meanings of the axes that the user can choose.
 AXES: dict[Axes, str] = {
     "auto": "by names and extents",
     "lonlat": "longitude, latitude",

@@ -17,7 +17,6 @@ from dpviz.ui.session.state import UrlState, following
 #: Maximum number of options that are all visible; a longer list opens.
 _FEW = 5
 
-#: Difference between two neighbouring data sets.
 RELATION_TITLES = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
 
 

@@ -24,13 +24,11 @@ from dpviz.ui.widgets.parameters import take_defaults
 
 UPLOAD = "own"
 
-#: Sample set of a first visit.
 FIRST = "gaussians"
 
 #: Methods of a first visit to the compare page, by family; their runs take seconds.
 FIRST_METHODS = {family.name: family.compared for family in FAMILIES.values()}
 
-#: Highest value of the cap on the number of records of a person.
 MOST_RECORDS = 1000
 
 COUNTS = "counts"

@@ -132,7 +132,6 @@ def ranks(look: Look) -> Bars:
     )
 
 
-#: Bars that a step may name.
 BARS: dict[str, Callable[[Look], Bars]] = {
     "with_and_without": with_and_without,
     "noise": noise,

@@ -31,12 +31,10 @@ from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.theorems import k_bounds
 from dpviz.wavecluster.truth import run
 
-#: Explorers that a step may use, by name.
 EXPLORERS: dict[str, type[Explorer]] = {
     one.family.name: one for one in (WaveClusterExplorer, KMeansExplorer)
 }
 
-#: Number of draws for facts on many draws.
 DRAWS = 50
 
 

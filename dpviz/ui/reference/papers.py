@@ -16,7 +16,6 @@ from dpviz.ui.widgets.show import csv_button, segments
 
 ALL = "all"
 
-#: Papers on the screen.
 PAPER_NAMES = {number: one.short for number, one in PAPERS.items()}
 
 STYLE = style("papers")

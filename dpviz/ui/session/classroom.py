@@ -19,10 +19,8 @@ from dpviz.base.errors import InputError
 #: Header of guests, added by the door; who else sends it only loses rights.
 GUEST = "x-dpviz-guest"
 
-#: Pages that guests may open.
 OPEN_TO_GUESTS = ("wavecluster", "kmeans", "learn", "game", "glossary", "docs", "about")
 
-#: Session entry: whether this session is a guest's.
 _IS_GUEST = "app:guest"
 
 

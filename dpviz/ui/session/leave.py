@@ -27,7 +27,6 @@ from dpviz.ui.session.presence import absence
 #: Seconds of margin that are added to the time in which a closed page may reconnect.
 MARGIN = 10.0
 
-#: Seconds between two checks for closed sessions.
 LOOK = 5.0
 
 #: Number of collections after the last session has ended; seconds between two of these collections.

@@ -20,7 +20,6 @@ from dpviz.ui.messages import show_caption, show_error, show_info
 from dpviz.ui.session.address import on_this_machine
 from dpviz.ui.session.classroom import refuse_guests
 
-#: Folder of the visitors' files on a shared server.
 FOLDER = "budgets"
 
 #: Session entries: the visitor's key; a key that was made in this session, perhaps without a file.

@@ -20,10 +20,8 @@ from dpviz.base.errors import InputError, shown
 #: Session entry: values that all pages share, by the names of their controls.
 _WORKING = "app:working"
 
-#: Highest seed of a control.
 MAX_SEED = 2**31 - 1
 
-#: Marker that means that there is no session entry.
 _NOTHING = object()
 
 
@@ -62,15 +60,13 @@ class _Store:
     seen: set[frozenset[tuple[str, str]]] = field(default_factory=set)
     written: dict[str, str] | None = None
     read: bool = False
-    #: Whether the page was just opened.
     opened: bool = False
     #: How often the program has set each control.
     changes: dict[str, int] = field(default_factory=dict)
     adapted: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     epoch: int = 0
-    #: Values that were last shared with the other pages.
-    told: dict[str, Any] | None = None
+    told: dict[str, Any] | None = None  # values that were last shared with the other pages
     #: The user's choices on the compare page, while a figure of a paper replaces them.
     own: dict[str, Any] = field(default_factory=dict)
     figure: bool = False

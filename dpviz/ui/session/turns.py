@@ -14,7 +14,6 @@ from threading import BoundedSemaphore, Condition, Lock, local
 
 from dpviz.base.work import IsCancelled
 
-#: Seconds between two checks whether a waiting job should stop.
 _LOOK = 0.2
 
 #: Number of seconds after which the weight of a value has fallen to 1/e, about a third.
