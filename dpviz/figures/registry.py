@@ -16,8 +16,8 @@ from dpviz.experiments.tuning.best_parameters import ParameterMap
 from dpviz.experiments.tuning.null_set import NullSet
 from dpviz.experiments.tuning.smallest_epsilon import SmallestEpsilon
 from dpviz.families import CARDS
-from dpviz.figures import best_parameters, draws, kmeans, null_set, smallest_epsilon, wavecluster
-from dpviz.figures.audit import membership, score
+from dpviz.figures import draws, kmeans, tuning, wavecluster
+from dpviz.figures.audit import claims, person
 from dpviz.figures.panels import Panels
 
 
@@ -36,19 +36,17 @@ _register(
 )
 _register(
     SmallestEpsilon,
-    smallest_epsilon.goal_frame,
-    lambda found, mode: smallest_epsilon.goal_curves(found, "Smallest ε", mode),
+    tuning.goal_frame,
+    lambda found, mode: tuning.goal_curves(found, "Smallest ε", mode),
 )
 _register(
     ParameterMap,
-    best_parameters.map_frame,
-    lambda found, mode: best_parameters.parameter_map(
-        found, CARDS[found.config.method].title, mode
-    ),
+    tuning.map_frame,
+    lambda found, mode: tuning.parameter_map(found, CARDS[found.config.method].title, mode),
 )
-_register(NullSet, null_set.null_frame, null_set.null_bars)
-_register(AuditResult, score.score_frame, score.score_bars)
-_register(MembershipExperiment, membership.membership_frame, membership.membership_bars)
+_register(NullSet, tuning.null_frame, tuning.null_bars)
+_register(AuditResult, claims.score_frame, claims.score_bars)
+_register(MembershipExperiment, person.membership_frame, person.membership_bars)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,13 @@ import pytest
 from dpviz.audit import AuditResult, audit, scenarios
 from dpviz.audit.histogram import MOST_VALUES, Histogram
 from dpviz.audit.membership import MembershipExperiment, membership_experiment
-from dpviz.figures.audit.bounds import bounds_bars, bounds_frame, floored
-from dpviz.figures.audit.joining import joining_frame, joining_maps
-from dpviz.figures.audit.membership import membership_bars, membership_frame
-from dpviz.figures.audit.score import score_bars, score_frame
+from dpviz.figures.audit.claims import bounds_bars, bounds_frame, floored, score_bars, score_frame
+from dpviz.figures.audit.person import (
+    joining_frame,
+    joining_maps,
+    membership_bars,
+    membership_frame,
+)
 from dpviz.ui.audit.person import person_joining
 from tests.support.travelling import travels_plainly
 

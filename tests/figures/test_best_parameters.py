@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpviz.experiments.tuning.best_parameters import ParameterMap
-from dpviz.figures.best_parameters import map_frame, parameter_map
+from dpviz.figures.tuning import map_frame, parameter_map
 from dpviz.wavecluster.parameters import Config
 from tests.support.travelling import travels_plainly
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpviz.experiments.tuning.null_set import NullSet
-from dpviz.figures.null_set import null_bars, null_frame
+from dpviz.figures.tuning import null_bars, null_frame
 from dpviz.wavecluster.parameters import Config
 from tests.support.travelling import travels_plainly
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpviz.experiments.tuning.smallest_epsilon import SmallestEpsilon, Target
-from dpviz.figures.smallest_epsilon import goal_curves, goal_frame
+from dpviz.figures.tuning import goal_curves, goal_frame
 from tests.support.travelling import travels_plainly
 
 MODES = ("light", "dark")

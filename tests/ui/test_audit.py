@@ -14,7 +14,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-import dpviz.ui.session.presence as presence
+import dpviz.ui.session.leave as leave
 from dpviz.audit import audit, scenarios, steps
 from dpviz.audit.membership import membership_experiment
 from dpviz.audit.planted import HALF
@@ -24,9 +24,8 @@ from dpviz.base.numbers import readable
 from dpviz.base.work import Cancelled
 from dpviz.experiments.utility import costs
 from dpviz.families import CARDS
-from dpviz.ui.audit import all_audits, common
-from dpviz.ui.audit.all_audits import table_rows
-from dpviz.ui.audit.claims import VARIANTS, verdict
+from dpviz.ui.audit import claims, common
+from dpviz.ui.audit.claims import VARIANTS, table_rows, verdict
 from dpviz.ui.audit.common import METHODS
 from dpviz.ui.audit.person import experiment_in_words
 from dpviz.ui.messages import plain_text
@@ -194,11 +193,11 @@ def test_a_session_has_gone_after_a_while_without_its_browser(monkeypatch):
     class Context:
         session_id = "mine"
 
-    monkeypatch.setattr(presence.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(presence, "get_script_run_ctx", lambda **_: Context)
-    monkeypatch.setattr(presence.runtime, "exists", lambda: True)
-    monkeypatch.setattr(presence.runtime, "get_instance", Runtime)
-    gone = presence.absence(15.0)
+    monkeypatch.setattr(leave.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(leave, "get_script_run_ctx", lambda **_: Context)
+    monkeypatch.setattr(leave.runtime, "exists", lambda: True)
+    monkeypatch.setattr(leave.runtime, "get_instance", Runtime)
+    gone = leave.absence(15.0)
     for moment, present, expected in (
         (1000, True, False),
         (1010, False, False),
@@ -548,7 +547,7 @@ def three(monkeypatch):
             one for one in chosen if method in (None, one.method) and variant in (None, one.variant)
         )
 
-    monkeypatch.setattr(all_audits, "scenarios", offered)
+    monkeypatch.setattr(claims, "scenarios", offered)
     return chosen
 
 

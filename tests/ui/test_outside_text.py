@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.experiments.tuning.smallest_epsilon import SmallestEpsilon, Target
 from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
-from dpviz.figures.smallest_epsilon import goal_curves
+from dpviz.figures.tuning import goal_curves
 from dpviz.figures.wavecluster import VIEWS as WAVECLUSTER_VIEWS
 from tests.support import APP, ROOT
 from tests.support.controls import control
@@ -96,7 +96,7 @@ NAMED = {
 }
 
 #: The only text from outside on the audit page is in the corrections of its link.
-OWN_PAGE = {"audit/all_audits.py", "audit/claims.py", "audit/person.py", "audit/stored.py"}
+OWN_PAGE = {"audit/claims.py", "audit/person.py", "audit/stored.py"}
 
 #: Format of a number.
 NUMBER = re.compile(r"[+#]?,?(\.\d)?[dgf%]?")

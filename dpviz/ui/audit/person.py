@@ -17,9 +17,14 @@ from dpviz.audit.membership import (
 from dpviz.base.numbers import counted, readable
 from dpviz.families import CARDS
 from dpviz.family.card import VariantName
-from dpviz.figures.audit.bounds import floored
-from dpviz.figures.audit.joining import Joining, joining_frame, joining_maps
-from dpviz.figures.audit.membership import membership_bars, membership_frame
+from dpviz.figures.audit.claims import floored
+from dpviz.figures.audit.person import (
+    Joining,
+    joining_frame,
+    joining_maps,
+    membership_bars,
+    membership_frame,
+)
 from dpviz.privacy.explain import surest_words
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.audit.common import budget_control

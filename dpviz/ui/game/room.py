@@ -16,7 +16,7 @@ from dpviz.teaching.game.rules import CASES, Case
 from dpviz.ui.game.play import reasons, scores
 from dpviz.ui.messages import plain_text, show_caption, show_error
 from dpviz.ui.session.address import class_link, client
-from dpviz.ui.session.presence import absence
+from dpviz.ui.session.leave import absence
 from dpviz.ui.session.state import UrlState
 from dpviz.ui.widgets.class_panel import class_panel
 from dpviz.ui.widgets.share import qr_code

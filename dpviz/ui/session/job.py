@@ -22,8 +22,7 @@ from dpviz.base.numbers import counted
 from dpviz.base.threads import processors
 from dpviz.base.work import IsCancelled, Task
 from dpviz.ui.messages import show_error
-from dpviz.ui.session.leave import sessions
-from dpviz.ui.session.presence import absence
+from dpviz.ui.session.leave import absence, sessions
 from dpviz.ui.session.turns import Load, Places, Turns
 
 _LOG = logging.getLogger(__name__)

@@ -21,8 +21,8 @@ import pyarrow as pa
 from streamlit import get_option, runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from dpviz.base.work import IsCancelled
 from dpviz.data.reading.apart import dismiss
-from dpviz.ui.session.presence import absence
 
 #: Seconds of margin that are added to the time in which a closed page may reconnect.
 MARGIN = 10.0
@@ -65,6 +65,25 @@ class _Held:
 _LOCK = Lock()
 _SESSIONS: dict[str, _Held] = {}
 _DROPPED = Event()
+
+
+def absence(seconds: float) -> IsCancelled:
+    """Return a function for any thread: whether the browser has been gone for this many seconds."""
+    # The time starts at the last call that found the browser connected, so call the function often.
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None or not runtime.exists():
+        return lambda: False
+    # This is the only method of the runtime that any thread may call.
+    present = runtime.get_instance().is_active_session
+    session, seen = context.session_id, time.monotonic()
+
+    def gone() -> bool:
+        nonlocal seen
+        if present(session):
+            seen = time.monotonic()
+        return time.monotonic() - seen > seconds
+
+    return gone
 
 
 def away() -> float:

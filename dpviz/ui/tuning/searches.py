@@ -14,9 +14,14 @@ from dpviz.experiments.tuning.null_set import null_clusters
 from dpviz.experiments.tuning.smallest_epsilon import Target, smallest_epsilon
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, family_of, score_of
 from dpviz.family.trial import Configuration
-from dpviz.figures.best_parameters import map_frame, parameter_map
-from dpviz.figures.null_set import null_bars, null_frame
-from dpviz.figures.smallest_epsilon import goal_curves, goal_frame
+from dpviz.figures.tuning import (
+    goal_curves,
+    goal_frame,
+    map_frame,
+    null_bars,
+    null_frame,
+    parameter_map,
+)
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.messages import show_caption, show_info
 from dpviz.ui.tuning.common import (
