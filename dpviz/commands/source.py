@@ -187,7 +187,7 @@ def refusal_of_rows(error: UnreadableError) -> InputError:
 
 def list_rows(what: str, rows: NamedRows) -> None:
     """List rows on standard error."""
-    for line in rows.lines:
+    for line in rows.lines():
         say(f"{what}: {line}")
 
 

@@ -35,7 +35,8 @@ def paths_of(source: str) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...
     if entries is not None:
         folder = (_far_origin(source),) if is_far else origins(source)
         entries = sorted(one for one in entries if not one[0].startswith(_HIDDEN))
-        found = [path for _, path, kind in entries if kind == "file" and _is_data(path)]
+        files_in = (path for _, path, kind in entries if kind == "file")
+        found = [path for path in files_in if path.lower().endswith(ENDINGS)]
         inner = [name for name, _, kind in entries if kind == "folder"]
     elif not is_far and not os.path.exists(source):
         if not PATTERN.search(source):
@@ -86,10 +87,6 @@ def _entries(folder: str) -> list[tuple[str, str, str]] | None:
 
 def _far_origin(address: str) -> Origin:
     return store_origin(address, _system(address)[1])
-
-
-def _is_data(path: str) -> bool:
-    return path.lower().endswith(ENDINGS)
 
 
 def _absolute(path: str) -> str:

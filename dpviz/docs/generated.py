@@ -60,6 +60,9 @@ _MOST_NAMED = 12
 def _templates() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    families = reversed(FAMILIES.values())  # the first family that has a parameter comes last
+    first = {one.name: family.title for family in families for one in family.parameters}
+    terms = [(group, list(some)) for group, some in groupby(entries(), attrgetter("group"))]
     found = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=False,  # the templates are Markdown, and the filter "plain" escapes text
@@ -69,8 +72,8 @@ def _templates() -> Any:
     found.filters |= {"plain": plain, "code": code}
     found.globals |= {
         "anchor": anchor, "cards": tuple(CARDS.values()), "cited": cited,
-        "default_of": _default_of, "families": FAMILIES, "first_family": _first_family(),
-        "further": FURTHER, "glossary": _glossary(), "kind": _kind, "mentioned": MENTIONED,
+        "default_of": _default_of, "families": FAMILIES, "first_family": first,
+        "further": FURTHER, "glossary": terms, "kind": _kind, "mentioned": MENTIONED,
         "most_named": _MOST_NAMED, "names": _names, "object": _object, "papers": PAPERS,
         "parsers": parsers(), "promises": _promises, "public": dpviz.__all__,
         "references": REFERENCES, "schema": json.loads(schema()), "sentence": _sentence,
@@ -175,15 +178,6 @@ def _values(one: Parameter) -> str:
 def anchor(name: str) -> str:
     """Return the anchor of a parameter's heading."""
     return name.replace("_", "-")
-
-
-def _first_family() -> dict[str, str]:
-    families = reversed(FAMILIES.values())
-    return {one.name: family.title for family in families for one in family.parameters}
-
-
-def _glossary() -> list[tuple[str, list[Any]]]:
-    return [(group, list(terms)) for group, terms in groupby(entries(), attrgetter("group"))]
 
 
 # -- commands ----------------------------------------------------------------------------

@@ -77,7 +77,8 @@ def render(page: Page) -> Rendered:
     """Render a page as HTML."""
     from markdown import Markdown
 
-    reader = Markdown(extensions=[*_EXTENSIONS], extension_configs={"toc": {"slugify": _slug}})
+    toc = {"slugify": lambda text, mark: re.sub(r"\W+", mark, text.lower()).strip(mark)}
+    reader = Markdown(extensions=[*_EXTENSIONS], extension_configs={"toc": toc})
     content = reader.convert(page.text)
     # Pages link to Markdown files, so that the links also work in an editor.
     content = re.sub(r'(href="(?!\w+:)[^"#]*)\.md(?=["#])', r"\1.html", content)
@@ -145,10 +146,6 @@ def _index(rendered: list[Rendered]) -> str:
         for one in rendered
     ]
     return f"window.dpvizPages = {json.dumps(found, ensure_ascii=False)};\n"
-
-
-def _slug(text: str, separator: str) -> str:
-    return re.sub(r"\W+", separator, text.lower()).strip(separator)
 
 
 def _headings(tokens: list[dict[str, Any]]) -> Iterator[tuple[int, str, str]]:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Dataset
-from dpviz.data.engine.local import Local
+from dpviz.data.engine.choice import Local
 from dpviz.data.geographic import check_bounds
 from dpviz.data.stored import Stored, stored, whole_rows
 from dpviz.data.stored_units import capped

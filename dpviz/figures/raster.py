@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.grid.counts import tally
 from dpviz.grid.domain import Domain, flat_cells
+from dpviz.wavecluster.pipeline import Source
 
 #: Maximum number of cells per axis on the screen; finer cells are combined into blocks.
 MOST_CELLS = 256
-
-
-class Refinable(Protocol):
-    """Records that can be counted on grids of several sizes."""
-
-    def refined(self, most: int) -> NDArray[np.int64]:
-        """Return the records per cell of the finest lattice with up to ``most`` cells a side."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,7 +23,7 @@ class Raster:
     counts: NDArray[np.int64]  # number of records per lattice cell, shape (right, up)
 
     @classmethod
-    def of_source(cls, source: Refinable) -> Raster:
+    def of_source(cls, source: Source) -> Raster:
         """Count records on the finest lattice of the screen that refines their grid."""
         return cls(counts=source.refined(MOST_CELLS))
 

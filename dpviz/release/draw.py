@@ -15,7 +15,7 @@ import numpy as np
 
 from dpviz.base.errors import InputError, PrivacyRefusal, reason, shown
 from dpviz.data.dataset import Dataset
-from dpviz.data.engine.local import Local
+from dpviz.data.engine.choice import Local
 from dpviz.data.engine.tables import Engine
 from dpviz.data.geographic import check_bounds
 from dpviz.data.stored import ParquetPart, Stored, whole_rows

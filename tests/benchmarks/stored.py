@@ -74,7 +74,7 @@ def _measured(work: str, folder: str, *more: str) -> dict[str, float]:
 def _nothing(folder: Path) -> int:
     """Load the program and count a few points, so that all loops are compiled."""
     from dpviz.data.counted import count_cells
-    from dpviz.data.engine.local import Local
+    from dpviz.data.engine.choice import Local
     from dpviz.grid.counts import quantize
     from dpviz.grid.domain import Domain
 
@@ -99,8 +99,8 @@ def _decode(folder: Path) -> int:
 def _count(folder: Path, scheduler: str | None = None) -> int:
     """Count all records with an engine; return a number that differs between different tables."""
     from dpviz.data.counted import count_cells
+    from dpviz.data.engine.choice import Local
     from dpviz.data.engine.dask import Cluster
-    from dpviz.data.engine.local import Local
     from dpviz.data.stored import stored
     from dpviz.grid.domain import Domain
 

@@ -11,8 +11,8 @@ from dpviz.ui.learn.bars import Bars
 from dpviz.ui.learn.facts import Look
 from dpviz.ui.learn.page import KNOWN
 from dpviz.ui.learn.pictures import picture_of
-from dpviz.ui.learn.sheets import sheet
 from dpviz.ui.learn.step_state import start_of
+from dpviz.ui.learn.texts import sheet
 from tests.support.tiers import daily
 
 LESSONS, _ = shelf(KNOWN)

@@ -12,8 +12,8 @@ import pytest
 from dpviz.base.errors import InputError
 from dpviz.data.counted import counted
 from dpviz.data.dataset import Dataset
+from dpviz.data.engine.choice import Local
 from dpviz.data.engine.dask import Cluster
-from dpviz.data.engine.local import Local
 from dpviz.data.stored import Stored
 from dpviz.families import FAMILIES
 from dpviz.grid.counts import quantize
@@ -91,7 +91,7 @@ def test_counting_loads_no_more_than_it_takes(tmp_path):
         "from dpviz.data.counted import count_cells\n"
         "from dpviz.data.stored import stored\n"
         "from dpviz.grid.domain import Domain\n"
-        "from dpviz.data.engine.local import Local\n"
+        "from dpviz.data.engine.choice import Local\n"
         "parts, box = stored(sys.argv[1]).parts, Domain(((0, 1), (0, 1)))\n"
         "print(count_cells(parts, 8, box, 'clip', Local()).counts[0, 7])\n"
         "names = ('numba', 'pandas', 'pyarrow.compute', 'pyarrow.dataset', 'sklearn')\n"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dpviz.base.errors import InputError
 from dpviz.data import stored as module
 from dpviz.data.counted import counted
-from dpviz.data.engine.local import Local
+from dpviz.data.engine.choice import Local
 from dpviz.data.explore.rows import Options
 from dpviz.data.reading.read import read_table
 from dpviz.data.source import STORES, store_origin

@@ -14,9 +14,8 @@ import pytest
 
 from dpviz.base.errors import InputError
 from dpviz.base.work import Cancelled
-from dpviz.data.engine.choice import engine_of
+from dpviz.data.engine.choice import Local, engine_of
 from dpviz.data.engine.dask import Cluster
-from dpviz.data.engine.local import Local
 from tests.support import ROOT
 from tests.support.cluster import started
 from tests.support.parts import both, changed, killing, write_parts
@@ -81,7 +80,7 @@ def replace_callbacks(engine, progress, cancelled):
 
 
 def test_local_reads_a_few_parts_ahead_and_no_more(tmp_path, monkeypatch):
-    monkeypatch.setattr("dpviz.data.engine.local.processors", lambda: 1)
+    monkeypatch.setattr("dpviz.data.engine.choice.processors", lambda: 1)
     parts, read, seen = write_parts(tmp_path, 9), [], []
 
     def work(part):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpviz import TrueKMeans
 from dpviz.commands.command_line import main
 from dpviz.data.dataset import Dataset
-from dpviz.data.engine.local import Local
+from dpviz.data.engine.choice import Local
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records

@@ -10,8 +10,8 @@ from scipy import stats
 
 from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
+from dpviz.data.engine.choice import Local
 from dpviz.data.engine.dask import Cluster
-from dpviz.data.engine.local import Local
 from dpviz.data.engine.tables import Engine
 from dpviz.grid.domain import Domain, Outside
 from dpviz.kmeans.methods import METHODS

@@ -10,8 +10,8 @@ import pytest
 
 from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
+from dpviz.data.engine.choice import Local
 from dpviz.data.engine.dask import Cluster
-from dpviz.data.engine.local import Local
 from dpviz.data.engine.tables import Engine
 from dpviz.data.stored import stored
 from dpviz.families import CARDS

@@ -17,8 +17,8 @@ from dpviz.ui.learn.bars import BARS, noise, ranks, split, with_and_without
 from dpviz.ui.learn.facts import DRAWS, Look, facts_of, texts
 from dpviz.ui.learn.page import _MOST_STEPS, KNOWN
 from dpviz.ui.learn.pictures import picture_of
-from dpviz.ui.learn.sheets import sheet
 from dpviz.ui.learn.step_state import start_of
+from dpviz.ui.learn.texts import sheet
 from tests.support import ROOT
 from tests.support.links import opened, parameters
 

@@ -297,7 +297,11 @@ def test_baseline_shows_its_synthetic_points_and_other_methods_say_that_they_hav
 
 def test_the_boxes_of_a_synopsis_count_in_the_size_of_a_cached_run(app, monkeypatch):
     store = LRUCache(2**21)
-    monkeypatch.setattr("dpviz.ui.session.cache._shared_runs", lambda: store)
+    stores = {"runs": store}
+    monkeypatch.setattr(
+        "dpviz.ui.session.cache._shared",
+        lambda name, size: stores.setdefault(name, LRUCache(size)),
+    )
     test = app(view="synthetic", data="spirals", method="baseline", synopsis="quadtree", epsilon=1)
     assert "4,096 boxes" in figure_head(test)["alt"]
     assert store._sum == 40 * 40 + 2 * 4096

@@ -1,14 +1,56 @@
-"""Choose an engine by name."""
+"""Engines by name, and the engine for one machine: threads of this process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from dpviz.base.errors import InputError, shown
-from dpviz.base.work import IsCancelled, Progress
-from dpviz.data.engine.local import Local
-from dpviz.data.engine.tables import Engine
+from dpviz.base.threads import processors
+from dpviz.base.work import IsCancelled, Progress, Work
+from dpviz.data.engine.tables import Engine, PartWork, Tables, Titled, read
+
+#: Number of parts per processor that are being read or wait; more would only fill memory.
+AHEAD = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Local:
+    """Threads of this process; between two parts, a pass reports progress and may be cancelled."""
+
+    progress: Progress | None = None
+    cancelled: IsCancelled | None = None
+
+    def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
+        """Return the tables of each part, in the order of the parts."""
+        return list(self._read(parts, work))
+
+    def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
+        """Return the sum of the tables of all parts, added in the order of the parts."""
+        found = self._read(parts, work)
+        total = tuple(table.copy() for table in next(found))
+        for tables in found:
+            for table, more in zip(total, tables, strict=True):
+                table += more
+        return total
+
+    def _read(self, parts: Sequence[Titled], work: PartWork) -> Iterator[Tables]:
+        steps = Work(len(parts), "parts", self.progress, self.cancelled)
+        # Reading may use the pool of dpviz.base.threads, so tasks must not wait for this pool.
+        threads = ThreadPoolExecutor(processors(), thread_name_prefix="dpviz-read")
+        ahead: deque[Future[Tables]] = deque()
+        left = iter(parts)
+        try:
+            for _ in steps.over(parts):
+                while len(ahead) < AHEAD * processors() and (part := next(left, None)) is not None:
+                    ahead.append(threads.submit(read, work, part))
+                yield ahead.popleft().result()
+        finally:
+            threads.shutdown(cancel_futures=True)
+
 
 ENGINES = ("local", "dask")
 
@@ -35,7 +77,6 @@ def engine_of(
     scheduler: str | None = None,
     *,
     progress: Progress | None = None,
-    cancelled: IsCancelled | None = None,
 ) -> Iterator[Engine]:
     """Return the engine with a name in ``ENGINES``; for the callbacks see ``Local``.
 
@@ -43,10 +84,10 @@ def engine_of(
     """
     check_engine(name, scheduler)
     if scheduler is None:
-        yield Local(progress=progress, cancelled=cancelled)
+        yield Local(progress=progress)
         return
     # Import Dask only if it is used.
     from dpviz.data.engine.dask import Cluster
 
-    with Cluster(scheduler=scheduler, progress=progress, cancelled=cancelled) as cluster:
+    with Cluster(scheduler=scheduler, progress=progress) as cluster:
         yield cluster

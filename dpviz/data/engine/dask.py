@@ -42,7 +42,7 @@ class Cluster(AbstractContextManager["Cluster"]):
     """Connection to the workers of a Dask scheduler; as a context manager it is closed at the end.
 
     ``scheduler`` is an address such as "tcp://10.0.0.1:8786"; for the callbacks see
-    :class:`~dpviz.data.engine.local.Local`. InputError if Dask is not installed, or no worker
+    :class:`~dpviz.data.engine.choice.Local`. InputError if Dask is not installed, or no worker
     answers.
     """
 

@@ -31,14 +31,11 @@ def _layer_names(file: File) -> tuple[str, ...]:
     return layer_names(file)
 
 
-def _read_npy(file: File, options: Options) -> Table:
-    return read_array(read_npy(file), file.name, file.memory)
-
-
 #: Readers of all formats except archives, and functions that list the parts of a file.
 _READERS: dict[Format, Callable[[File, Options], Rows | Table]] = {
     "text": read_text, "json": read_objects, "sheet": read_sheet, "layer": _read_layer,
-    "parquet": read_parquet, "feather": read_feather, "npy": _read_npy, "npz": read_npz,
+    "parquet": read_parquet, "feather": read_feather, "npz": read_npz,
+    "npy": lambda file, _: read_array(read_npy(file), file.name, file.memory),
 }  # fmt: skip
 _PARTS: dict[Format, Callable[[File], tuple[str, ...]]] = {
     "sheet": sheet_names, "layer": _layer_names, "npz": tables_within,

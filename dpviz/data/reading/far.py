@@ -76,7 +76,7 @@ def far_sentence(rows: NamedRows, box: Domain, columns: Sequence[str]) -> str:
         f"{shown(name)} {lo:.15g} to {hi:.15g}"
         for name, (lo, hi) in zip(columns, box.bounds, strict=True)
     )
-    named = "; ".join(rows.named(_NAMED))
+    named = "; ".join(rows.lines(_NAMED))
     return f"{counted(rows.rows, 'row')} {lie} far from all others, which have {where}: {named}."
 
 

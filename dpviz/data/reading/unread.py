@@ -29,13 +29,8 @@ class NamedRows:
         first = sorted({*self.first, *other.first})[:NAMED]
         return NamedRows(rows=self.rows + other.rows, first=tuple(first))
 
-    @property
-    def lines(self) -> list[str]:
+    def lines(self, most: int = NAMED) -> list[str]:
         """Sentences about the first rows, and about the number of other rows."""
-        return self.named(NAMED)
-
-    def named(self, most: int) -> list[str]:
-        """Like :attr:`lines`, for at most ``most`` rows."""
         said = [
             f'row {row}, column "{shown(column)}": "{shown(cell)}"'
             if column

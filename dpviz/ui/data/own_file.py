@@ -43,16 +43,12 @@ def file_boxes() -> Any:
         "Your file",
         key="own:file",
         max_upload_size=UPLOAD_LIMIT // 2**20,
-        on_change=_forget_path,
+        on_change=lambda: st.session_state.update({PATH: ""}),
         help=ACCEPTED,
     )
     if uploaded is None:
         prepare()  # starts the reader while the user looks for the file
     return (on_this_machine() and _file_at_path()) or uploaded
-
-
-def _forget_path() -> None:
-    st.session_state[PATH] = ""
 
 
 def _file_at_path() -> LocalFile | None:

@@ -80,4 +80,4 @@ def _show(rows: NamedRows, title: str = "") -> None:
     with st.popover("Show them" if rows.rows > 1 else "Show it", icon=":material/list:"):
         if title:
             show_caption(title)
-        st.markdown("\n".join(f"- {plain_text(line)}" for line in rows.lines))
+        st.markdown("\n".join(f"- {plain_text(line)}" for line in rows.lines()))

@@ -67,7 +67,6 @@ def stamp_of(
     config: Configuration,
     *,
     seed: int | None = None,
-    title: str = "",
 ) -> Stamp:
     """Note on an explorer's pictures and tables; they may be published if the data is public."""
     card = CARDS[config.method]
@@ -75,7 +74,7 @@ def stamp_of(
     noise = ", and " + "on the noisy side " * (seed is not None) + "noise anyone can repeat"
     return replace(
         active.public or Stamp(allowed=False, shows=f"true data{noise * card.spends}"),
-        title=title or run_title(active, config, seed=seed),
+        title=run_title(active, config, seed=seed),
         facts=(columns_fact(active.dataset.columns),),
         fails=why_not(card, config, active.domain),
     )

@@ -87,6 +87,9 @@ def _alone(state: UrlState) -> bool:
     def guess(number: int, said: bool) -> None:
         game.guess(number, said)
 
+    def restart() -> None:
+        st.session_state[_SOLO].pop((state.get("case"), state.get("level")), None)
+
     with left:
         drawn(game, guess)
     with right:
@@ -101,7 +104,7 @@ def _alone(state: UrlState) -> bool:
                 args=(_MORE,),
                 icon=":material/smart_toy:",
             )
-            st.button("Start again", key="game:again", on_click=_restart, args=(state,))
+            st.button("Start again", key="game:again", on_click=restart)
     reasons(game.case, game.epsilon)
     return True
 
@@ -127,10 +130,6 @@ def _solo(state: UrlState) -> Game:
         case, level = chosen
         games[chosen] = Game(CASES[case], float(level), secrets.randbits(64))
     return games[chosen]
-
-
-def _restart(state: UrlState) -> None:
-    st.session_state[_SOLO].pop((state.get("case"), state.get("level")), None)
 
 
 # -- with a class ------------------------------------------------------------------------

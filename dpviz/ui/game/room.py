@@ -94,7 +94,9 @@ def teacher(
         )
     left, right = st.columns([4, 7], gap="medium")
     with left:
-        _invitation(room)
+        st.html(f'<h2 class="dpv-room">Room <b>{html.escape(room.code)}</b></h2>')
+        class_panel("game:class")
+        st.html(qr_code(class_link({"room": room.code})))
         if ended := st.session_state.get(_ENDED):
             show_caption(f"Your earlier room {ended} has ended: only one room can be open.")
         _follow_choice(state, room, controls)
@@ -115,12 +117,6 @@ def teacher(
         _live(room.code)
         reasons(room.case, room.epsilon)
     state.write()
-
-
-def _invitation(room: Room) -> None:
-    st.html(f'<h2 class="dpv-room">Room <b>{html.escape(room.code)}</b></h2>')
-    class_panel("game:class")
-    st.html(qr_code(class_link({"room": room.code})))
 
 
 def _follow_choice(state: UrlState, room: Room, controls: Callable[[UrlState], None]) -> None:

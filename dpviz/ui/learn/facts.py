@@ -207,7 +207,9 @@ def _claim(one: Look) -> Any:
 def facts_of(step: Step, look: Look) -> dict[str, float]:
     """Facts that a step uses; NaN if this run does not have a fact."""
     known = {**_COMMON, **_OF_EXPLORER[step.explorer]}
-    found = {"goal": _goal(step)}
+    parts = step.wanted.parts if step.wanted else ()
+    goals = (side for one in parts for side in one if isinstance(side, float))
+    found = {"goal": next(goals, math.nan)}
     for name in sorted(step.names - {"goal"}):
         waits = name in _SLOW and not look.settings.settled
         found[name] = math.nan if waits or name not in known else _value(known[name], look)
@@ -220,11 +222,6 @@ def _value(fact: Callable[[Look], float], look: Look) -> float:
     except (AttributeError, IndexError, TypeError):
         # A method without noise spends no budget, and a method without a threshold has no rank.
         return math.nan
-
-
-def _goal(step: Step) -> float:
-    parts = step.wanted.parts if step.wanted else ()
-    return next((side for one in parts for side in one if isinstance(side, float)), math.nan)
 
 
 def texts(facts: Mapping[str, float]) -> dict[str, str]:

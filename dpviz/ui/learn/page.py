@@ -17,9 +17,8 @@ from dpviz.ui.explorer.settings import RunSettings, draw_again
 from dpviz.ui.learn.bars import BARS
 from dpviz.ui.learn.facts import EXPLORERS, FACTS, Look, facts_of, texts
 from dpviz.ui.learn.pictures import picture_of
-from dpviz.ui.learn.sheets import sheet
 from dpviz.ui.learn.step_state import start_of, step_state
-from dpviz.ui.learn.texts import reveal_text, step_text
+from dpviz.ui.learn.texts import reveal_text, sheet, step_text
 from dpviz.ui.messages import plain_text, show_caption, show_corrections, show_error
 from dpviz.ui.session.address import class_link
 from dpviz.ui.session.classroom import OPEN_TO_GUESTS, is_guest

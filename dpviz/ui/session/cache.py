@@ -34,19 +34,14 @@ T = TypeVar("T")
 
 
 @st.cache_resource(show_spinner=False)
-def _shared() -> LRUCache:
-    return LRUCache(24)
+def _shared(name: str, size: int) -> LRUCache:
+    return LRUCache(size)
 
 
 #: Shared cache of seeded runs on sample sets, in cells or records: largest size of all runs
 #: together, largest size of one run, and smallest size that counts for a run. The total is about 50
 #: MB, which is enough for two pages with fifty values of epsilon.
 _RUNS, _MOST, _LEAST = 2**21, 2**15, 2**12
-
-
-@st.cache_resource(show_spinner=False)
-def _shared_runs() -> LRUCache:
-    return LRUCache(_RUNS)
 
 
 def run_of(
@@ -68,22 +63,17 @@ def run_of(
     def weight(run: T) -> int:
         return max(size + more(run), _LEAST)
 
-    return _shared_runs().get_once(request, draw, weight=weight, waiting=PLACES.given_on)
+    return _shared("runs", _RUNS).get_once(request, draw, weight=weight, waiting=PLACES.given_on)
 
 
 #: Numbers of curves: those on sample sets that sessions share, and those on own data of a session.
 _CURVES, _OWN_CURVES = 200, 20
 
 
-@st.cache_resource(show_spinner=False)
-def _shared_curves() -> LRUCache:
-    return LRUCache(_CURVES)
-
-
 def curve_of(plan: Plan, *, is_sample: bool) -> Curve:
     """Return the curve of a plan with all points so far; sessions share those on sample sets."""
     if is_sample:
-        kept = _shared_curves()
+        kept = _shared("curves", _CURVES)
     else:
         # Curves keep their data, so those of other data are forgotten.
         digest = plan.subjects[0].dataset.digest
@@ -102,7 +92,7 @@ def sample_data(name: str) -> Dataset:
 
 def _recent(is_sample: bool) -> LRUCache:
     if is_sample:
-        return _shared()
+        return _shared("recent", 24)
     if "recent" not in st.session_state:
         st.session_state["recent"] = LRUCache(6)
     recent: LRUCache = st.session_state["recent"]

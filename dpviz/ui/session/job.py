@@ -96,22 +96,12 @@ class Job:
         self._turns = turns
         self.result: Any = None
         self.error = ""
-        self._progress = (0, 0)
+        self.done = self.total = 0  # steps that are finished, and all steps
         self._stop = Event()
         self._abandoned = abandoned
         self._thread = Thread(target=self._run, args=(task,), name="dpviz job", daemon=True)
         _JOBS.add(self)
         self._thread.start()
-
-    @property
-    def done(self) -> int:
-        """Number of finished steps."""
-        return self._progress[0]
-
-    @property
-    def total(self) -> int:
-        """Number of all steps."""
-        return self._progress[1]
 
     @property
     def running(self) -> bool:
@@ -160,7 +150,7 @@ class Job:
                 self._turns.leave(self)
 
     def _report(self, done: int, total: int) -> None:
-        self._progress = (done, total)
+        self.done, self.total = done, total
 
     def _is_cancelled(self) -> bool:
         """Return whether the task should stop; other jobs may run before this function returns."""

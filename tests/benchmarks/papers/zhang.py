@@ -25,7 +25,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import ks_2samp
 
 from dpviz.data.dataset import Dataset
-from dpviz.data.engine.local import Local
+from dpviz.data.engine.choice import Local
 from dpviz.data.engine.tables import Engine, PartWork, Tables, Titled, joined, read, summed
 from dpviz.data.stored import stored
 from dpviz.grid.domain import Domain

@@ -311,7 +311,7 @@ def test_lists_without_one_meaning_are_named(nested, part):
 def test_rows_of_another_length_are_named():
     rows = read(json.dumps([*PAIRS, [1, 2, 3], [], *PAIRS]))
     assert rows.rows == 24
-    assert rows.ragged.lines == [
+    assert rows.ragged.lines() == [
         "row 13: 3 cells where most have 2", "row 14: 0 cells where most have 2",
     ]  # fmt: skip
     assert rows.numbers()[11:13].tolist() == [12, 15]

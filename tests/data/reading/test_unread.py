@@ -114,8 +114,8 @@ def test_ten_rows_are_named_and_all_are_counted() -> None:
     assert rows.first[0] == (50, "lon", "what")
     assert [row for row, _, _ in rows.first[1:]] == list(range(100, 109))
     assert all(len(cell) <= 40 for _, _, cell in rows.first)
-    assert rows.lines[0] == 'row 50, column "lon": "what"'
-    assert rows.lines[-1] == "and 11 more rows"
+    assert rows.lines()[0] == 'row 50, column "lon": "what"'
+    assert rows.lines()[-1] == "and 11 more rows"
     assert len(str(caught.value)) < 500
 
 
@@ -199,7 +199,7 @@ def test_what_another_process_says_of_rows_is_not_believed(answer: str) -> None:
         NamedRows.of(json.loads(answer))
     found = NamedRows.of({"rows": 99, "first": [[1, "a" * 10**6, "\x1b" * 10**6]] * 500})
     assert len(found.first) == NAMED
-    assert max(map(len, found.lines)) < 200
+    assert max(map(len, found.lines())) < 200
 
 
 #: Numbers, missing values and other cells; some contain a comma, quotation mark or separator.
