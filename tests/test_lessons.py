@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import dpviz.teaching.lessons
 from dpviz.base.errors import InputError
-from dpviz.teaching.lessons.condition import parse_condition
-from dpviz.teaching.lessons.parser import FRONT, STEP, Known, filled, parse_lesson
+from dpviz.teaching.lessons.parser import FRONT, STEP, Known, filled, parse_condition, parse_lesson
 
 FACTS = ("epsilon", "clusters")
 GOOD = """title = "A title"

@@ -8,11 +8,10 @@ from dataclasses import replace
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.formats import Format, format_of
 from dpviz.data.explore.archive import member, members
-from dpviz.data.explore.columns import read_feather, read_npz, read_parquet, tables_within
 from dpviz.data.explore.objects import read_objects
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.sheets import read_sheet, sheet_names
-from dpviz.data.explore.tables import table_of
+from dpviz.data.explore.tables import read_feather, read_npz, read_parquet, table_of, tables_within
 from dpviz.data.explore.text import read_text
 from dpviz.data.reading.arrays import read_array, read_npy
 from dpviz.data.reading.files import File, load

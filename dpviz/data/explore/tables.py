@@ -1,21 +1,29 @@
-"""Convert rows of fields to a table: find column names, places, and numbers."""
+"""Tables from rows of fields, and from columns of programs: Parquet, Arrow, NumPy, data frames."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.feather
+from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, listed, shown
+from dpviz.data.explore.archive import member, members
 from dpviz.data.explore.cells import ArrowCells
 from dpviz.data.explore.heading import Heading, headed
-from dpviz.data.explore.places import with_places
+from dpviz.data.explore.places import may_be_places, with_places
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.geographic import LAT_WORDS, LON_WORDS, words_of
-from dpviz.data.reading.cells import GROUPS, as_numbers, check_width
+from dpviz.data.parquet import ParquetCells
+from dpviz.data.reading.arrays import arrow_cells, check_real, read_array, read_npy
+from dpviz.data.reading.cells import GROUPS, as_numbers, check_width, text_cells
+from dpviz.data.reading.files import File, refusing
 from dpviz.data.reading.kinds import holds_text, plain, readable
 from dpviz.data.reading.table import Table, doubtful, named_table
 
@@ -99,3 +107,127 @@ def _styles(table: Table) -> Iterator[str]:
         axes = [axis for axis, kind in sorted(table.cells.kinds.items()) if kind in kinds]
         if axes:
             yield said.format(listed(table.columns[axis] for axis in axes))
+
+
+#: Number of cells, and of characters per cell, that decide whether a column contains places.
+_LOOKED_AT, _LONG = 100, 200
+
+
+def read_parquet(file: File, options: Options) -> Table:
+    """Read a Parquet file to a table; a column of points becomes two columns of numbers."""
+    cells = ParquetCells(file.data, file.name)
+    may_be = [axis for axis, one in enumerate(cells.schema) if may_be_places(one.type)]
+    first = next(cells.stored(may_be), []) if may_be and cells.rows else []
+    places = {axis for axis, one in zip(may_be, first, strict=False) if _holds_places(one)}
+    if places:
+        every = sorted({*cells.flat, *places})
+        batches = list(cells.stored(every))
+        columns = []
+        for at, axis in enumerate(every):
+            column = pa.chunked_array([batch[at] for batch in batches])
+            texts = axis in places and pa.types.is_dictionary(column.type)
+            columns.append(column.cast(pa.large_string()) if texts else column)
+        return of_columns(columns, [cells.names[axis] for axis in every], file, options)
+    _check_flat(cells.schema, file.name)
+    return named_table(file.name, cells.names, cells, flat=cells.flat, memory=file.memory)
+
+
+def read_feather(file: File, options: Options) -> Table:
+    """Read a Feather or Arrow file to a table."""
+    said = f"{shown(file.name)} is not a whole Feather file, perhaps cut off: transfer or write it "
+    with refusing(f"{said}again.", pa.ArrowException, ValueError, OSError, TypeError):
+        table = pa.feather.read_table(pa.BufferReader(file.data), memory_map=False)
+        table.validate(full=True)
+    return read_arrow(table, file.name, options, memory=file.memory)
+
+
+def read_arrow(
+    table: pa.Table, name: str, options: Options | None = None, memory: int | None = None
+) -> Table:
+    """Convert the columns of an Arrow table, except nested columns, to a table."""
+    _check_flat(table.schema, name)
+    return of_columns(
+        table.columns, table.column_names, File(name, "feather", b"", memory), options
+    )
+
+
+def of_columns(
+    columns: Sequence[pa.ChunkedArray], names: Sequence[str], file: File, options: Options | None
+) -> Table:
+    """Convert columns in memory to a table."""
+    found, titles, notes = with_places(columns, names)
+    rows = Rows(columns=found, names=titles, notes=notes, written=True)
+    return table_of(rows, file.name, options or Options(), file.memory, exact=True)
+
+
+def _holds_places(column: pa.Array) -> bool:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary
+    few = column.slice(0, _LOOKED_AT)
+    if holds_text(column.type):
+        short = [cell and cell[:_LONG] for cell in text_cells(few).to_pylist()]
+        few = pa.array(short, pa.large_string())
+    return bool(with_places([pa.chunked_array([few])], [""])[2])
+
+
+def _check_flat(schema: pa.Schema, name: str) -> None:
+    flat = [one.name for one in schema if readable(one.type)]
+    lists = [one.name for one in schema if pa.types.is_nested(one.type)]
+    numbers = [one for one in schema if readable(one.type) and not holds_text(one.type)]
+    if lists and len(numbers) < 2:
+        raise InputError(
+            f"column {listed(lists)} of {shown(name)} holds lists: write each of their values into "
+            f"a new column{f', next to {listed(flat)}' if flat else ''}."
+        )
+
+
+# -- arrays ----------------------------------------------------------------------------------
+
+
+def tables_within(file: File) -> tuple[str, ...]:
+    """Names of the two-axis arrays in a .npz file, if the user must choose between several."""
+    found = []
+    for one in _array_names(file):
+        with suppress(InputError):  # reading the array later shows its error
+            found += [one] * (_array(file, one).ndim == 2)
+    return tuple(found) if len(found) > 1 else ()
+
+
+def read_npz(file: File, options: Options) -> Table:
+    """Read an array of a .npz file, or several arrays (n,) of equal length; or InputError."""
+    names = _array_names(file)
+    if options.part is not None and options.part not in names:
+        raise InputError(
+            f'{shown(file.name)} has no array "{shown(options.part)}": choose from {listed(names)}.'
+        )
+    arrays = {one: _array(file, one) for one in names if options.part in (None, one)}
+    tables = [one for one, array in arrays.items() if array.ndim == 2]
+    columns = {one: array for one, array in arrays.items() if array.ndim == 1}
+    if len(tables) == 1 or len(arrays) == 1 != len(columns):
+        table = read_array(arrays[(*tables, *arrays)[0]], file.name, file.memory)
+        said = (f'The array "{shown(tables[0])}" is read.',) if len(names) > 1 else ()
+        return replace(table, notes=(*table.notes, *said))
+    if not tables and columns and len({*map(len, columns.values())}) == 1:
+        for one, array in columns.items():
+            if array.dtype.names or array.dtype.kind == "O":
+                return read_array(array, file.name, file.memory)
+            if array.dtype.kind == "c" or array.dtype in ("M8", "m8"):  # times without a unit
+                check_real(array, f"{file.name}, {one}")
+        made = [pa.chunked_array([arrow_cells(one)]) for one in columns.values()]
+        return of_columns(made, list(columns), file, options)
+    raise InputError(
+        f"{shown(file.name)} has several arrays, {listed(names)}: choose one (--array on the "
+        "command line)."
+        if names
+        else f"{shown(file.name)} has no array: write one with numpy.savez."
+    )
+
+
+def _array_names(file: File) -> list[str]:
+    names = members(file.data, file.name)
+    return [one.removesuffix(".npy") for one in names if one.endswith(".npy")]
+
+
+def _array(file: File, name: str) -> NDArray[Any]:
+    data = member(file.data, file.name, f"{name}.npy", (file.memory or 2**31) // 2)
+    return read_npy(File(f"{file.name}, {name}", "npy", data, file.memory))

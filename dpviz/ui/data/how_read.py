@@ -46,11 +46,8 @@ class How:
     @property
     def options(self) -> dict[str, Any]:
         """Arguments for the reader of tables, which can be written as JSON."""
-        given = {
-            "header": self.header, "part": self.part, "skip": self.skip,
-            "missing": list(self.missing), "encoding": self.encoding,
-        }  # fmt: skip
-        return {name: value for name, value in given.items() if value not in (None, [])}
+        given = {name: value for name, value in vars(self).items() if name != "counts"}
+        return {name: value for name, value in given.items() if value not in (None, ())}
 
 
 FOUND = How()

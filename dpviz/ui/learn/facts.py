@@ -18,8 +18,7 @@ from dpviz.kmeans.family import FAMILY as KMEANS
 from dpviz.privacy.explain import times_at_most
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.noise_source import SeededNoise
-from dpviz.teaching.lessons.condition import DIGITS
-from dpviz.teaching.lessons.parser import Step
+from dpviz.teaching.lessons.parser import DIGITS, Step
 from dpviz.ui.explorer.explorer import Explorer
 from dpviz.ui.explorer.kmeans import KMeansExplorer
 from dpviz.ui.explorer.settings import RunSettings

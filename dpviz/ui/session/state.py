@@ -76,11 +76,14 @@ class UrlState:
     """Values of a page's controls in session and URL; they stay after the user leaves the page."""
 
     def __init__(self, page: str, controls: Mapping[str, Control]) -> None:
-        self._page = page
+        self.page = page  # its name, the prefix of its session entries
         self._controls = controls
         self._store = store = _store_of(page)
         # The page's last known values; if a value in the session differs, the program has set it.
         self._values = store.values
+        #: Controls whose shared values this page can't show, so it has other values.
+        self.adapted = store.adapted
+        self.notes = store.notes  # errors in the link; empty after the user has moved a control
         self.fresh = False
         #: Whether the page was just opened without a link; then it takes the values of other pages.
         self.entered = False
@@ -104,7 +107,7 @@ class UrlState:
         if self._values and not is_new:
             return False
         self.fresh = True
-        self._store.notes = []
+        self.notes.clear()
         # Values of a link are shared with the other pages, but default values are not.
         store.told = {} if link else None
         store.given, store.written, store.read = set(link), link or None, True
@@ -117,14 +120,14 @@ class UrlState:
                 except CorrectedError as error:
                     value = error.instead
                     problem = str(error).removesuffix(".")
-                    self._store.notes.append(f"{problem}; {_used(value)}")
+                    self.notes.append(f"{problem}; {_used(value)}")
                 except InputError as error:
                     # The library's message quotes the whole value, so it is shortened.
                     problem = str(error).replace(link[name] or "\n", shown(link[name])).rstrip(".")
-                    self._store.notes.append(f"{problem}; {_used(value)}")
+                    self.notes.append(f"{problem}; {_used(value)}")
                 except ValueError:
                     problem = f'{name} = "{shown(link[name])}" can\'t be read'
-                    self._store.notes.append(f"{problem}; {_used(value)}")
+                    self.notes.append(f"{problem}; {_used(value)}")
             self.set(name, value)
         return is_new
 
@@ -188,30 +191,15 @@ class UrlState:
     def adapt(self, name: str, value: Any) -> None:
         """Set a control to a value that this page can show; other pages keep their values."""
         self.set(name, value)
-        self._store.adapted.add(name)
+        self.adapted.add(name)
         told = self._store.told
         if told and name in told:
             told[name] = value
 
-    @property
-    def adapted(self) -> set[str]:
-        """Names of controls whose shared values this page can't show, so it has other values."""
-        return self._store.adapted
-
-    @property
-    def page(self) -> str:
-        """Name of the page, which is the prefix of its session entries."""
-        return self._page
-
-    @property
-    def notes(self) -> list[str]:
-        """Errors in the link; empty after the user has moved a control."""
-        return self._store.notes
-
     def correct(self, name: str, value: Any, note: str) -> None:
         """Replace the value that a link gave to a control, and add a note with the reason."""
         self.set(name, value)
-        self._store.notes.append(note)
+        self.notes.append(note)
 
     @property
     def given(self) -> set[str]:
@@ -225,7 +213,7 @@ class UrlState:
 
     def key(self, name: str) -> str:
         """Session entry of a control's value; it is also the key of the control's live slider."""
-        return f"{self._page}:{name}"
+        return f"{self.page}:{name}"
 
     def widget(self, name: str, initial: str = "value") -> dict[str, Any]:
         """Arguments for the native widget of a control: its key and its initial value."""
@@ -242,11 +230,11 @@ class UrlState:
         return {**arguments, "options": options, "index": position}
 
     def _widget_key(self, name: str) -> str:
-        return f"{self._page}:{name}@{self._store.changes.get(name, 0)}"
+        return f"{self.page}:{name}@{self._store.changes.get(name, 0)}"
 
     def set(self, name: str, value: Any) -> None:
         """Set a control's value from the program."""
-        self._store.adapted.discard(name)
+        self.adapted.discard(name)
         if name in self._values:
             self.get(name)
         st.session_state[self.key(name)] = value
@@ -286,7 +274,7 @@ class UrlState:
         if link == written and not self._late and st.query_params.to_dict():
             return
         if not was_read:
-            self._store.notes = []
+            self.notes.clear()
         st.query_params.from_dict(link)
         self._store.written = link
         self._store.seen.add(frozenset(link.items()))
