@@ -66,11 +66,9 @@ def length(metres: float) -> str:
 
 
 def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Scale:
-    """Ratio of the two axes of a map, from their names and bounds; ``axes`` overrides the names.
-
-    The names decide if they are longitude and latitude with bounds in degrees, end with the same
-    unit, or are a pair such as x and y. Else the unit is the same if the extents are similar.
-    """
+    """Ratio of the two axes of a map, from their names and bounds; ``axes`` overrides the names."""
+    # The names decide if they are longitude and latitude with bounds in degrees, end with the same
+    # unit, or are a pair such as x and y. Else the unit is the same if the extents are similar.
     spans = [high - low for low, high in domain.bounds]
     apart = max(spans) / min(spans)
     order = placed(columns)

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.formats import FORMATS
 from dpviz.base.numbers import counted
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from dpviz.data.explore.text import Batch, Form
     from dpviz.data.reading.cells import Style
     from dpviz.data.reading.table import Table
-
-Floats = NDArray[np.float64]
 
 #: Number of records that each thread of a pass has in memory at a time.
 CHUNK = 2**16

@@ -147,13 +147,11 @@ def smallest_hashes(
 
 
 def identified(units: NDArray[np.generic], *, rounded: bool = False) -> pd.Categorical:
-    """Text of every identifier (n,), independent of the type of its column.
-
-    One unusual identifier can turn a column of whole numbers into decimals or text, and must not
-    change the choice for others. So 7, 7.0 and 007 always mean the same person. The code is -1 if a
-    cell does not identify a person, or, unless ``rounded`` (for classes), if rounding may have made
-    identifiers equal. An error would reveal one record.
-    """
+    """Text of every identifier (n,), independent of the type of its column."""
+    # One unusual identifier can turn a column of whole numbers into decimals or text, and must not
+    # change the choice for others. So 7, 7.0 and 007 always mean the same person. The code is -1 if
+    # a cell does not identify a person, or, unless ``rounded`` (for classes), if rounding may have
+    # made identifiers equal. An error would reveal one record.
     import pandas as pd
 
     if units.dtype.kind in "biuf":

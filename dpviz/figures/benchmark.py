@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpviz.base.arrays import Floats
 from dpviz.base.numbers import readable
 from dpviz.experiments.benchmark import OTHERS
 from dpviz.families import score_of
 from dpviz.figures.looks import METHODS, Look, line_in_words, nth_look
 from dpviz.figures.marks import (
     BUDGET,
-    Floats,
     Trace,
     area,
     base_layout,

@@ -41,11 +41,9 @@ def written(band: NDArray[Any]) -> NDArray[np.str_]:
 def cell_numbers(
     band: NDArray[Any], colours: NDArray[np.str_], domain: Domain, width: NDArray[np.float64]
 ) -> list[Trace]:
-    """Write numbers, shape (right, up), into a heatmap's cells, unless there are too many cells.
-
-    ``colours`` are those of the cells, "#rrggbb", in the same shape. The result is one invisible
-    heatmap with labels for each text colour, black and white.
-    """
+    """Write numbers, shape (right, up), into a heatmap's cells, unless there are too many cells."""
+    # ``colours`` are those of the cells, "#rrggbb", in the same shape. The result is one invisible
+    # heatmap with labels for each text colour, black and white.
     if max(band.shape) > MOST:
         return []
     texts, inks = written(band), ink_on(colours)

@@ -10,13 +10,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from dpviz.base.arrays import Floats
 from dpviz.base.numbers import readable
 from dpviz.families import CARDS, score_of
 from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.figures.looks import line_in_words, look_of
 from dpviz.figures.marks import (
     ROW,
-    Floats,
     Trace,
     area,
     axis_title,
@@ -69,12 +69,10 @@ def curves(
     axis: Parameter = EPSILON,
     line: Line = "median",
 ) -> Panels:
-    """Plot medians or means over epsilon, or over another parameter, with bands of the draws.
-
-    ``methods`` include those without results. ``values`` of the parameter ``axis`` set the range of
-    the horizontal axis. If panels have the same score, ``shared`` gives them a common vertical
-    axis. ``line`` is the number on the lines. The legend shows and hides a method in all panels.
-    """
+    """Plot medians or means over epsilon, or over another parameter, with bands of the draws."""
+    # ``methods`` include those without results. ``values`` of the parameter ``axis`` set the range
+    # of the horizontal axis. If panels have the same score, ``shared`` gives them a common vertical
+    # axis. ``line`` is the number on the lines. The legend shows and hides a method in all panels.
     # Four panels look better in two rows of two panels than in rows of three panels and one panel.
     columns = 2 if len(charts) == 4 else min(len(charts), MOST_COLUMNS)
     rows = -(-len(charts) // columns)

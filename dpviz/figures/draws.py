@@ -155,12 +155,10 @@ def strips(
     bounds: Mapping[str, KBounds] | None = None,
     means: bool = False,
 ) -> Panels:
-    """Each score as a strip of dots, with its median, its band, and a mark for one draw.
-
-    ``current`` is the position of this draw. ``true`` has the values of the true run. ``bounds``
-    are a theorem's bounds for a score, shown as a coloured band. ``means`` adds a dotted line for
-    each mean.
-    """
+    """Each score as a strip of dots, with its median, its band, and a mark for one draw."""
+    # ``current`` is the position of this draw. ``true`` has the values of the true run. ``bounds``
+    # are a theorem's bounds for a score, shown as a coloured band. ``means`` adds a dotted line for
+    # each mean.
     bounds = bounds or {}
     data: list[Trace] = []
     margins = (8, 48, 64 + 14 * means, 12)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from dpviz.base.arrays import Floats
 from dpviz.base.numbers import readable
 from dpviz.families import CARDS
-from dpviz.figures.marks import Floats, marker
+from dpviz.figures.marks import marker
 from dpviz.figures.theme import CLUSTERS, Mode
 
 #: Methods that have curves, that is methods with a budget. Their order determines their looks.

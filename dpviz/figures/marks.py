@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.numbers import readable
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, NOISE, WRONG, Mode, blend, steps
 from dpviz.grid.domain import Domain
 
 Trace = dict[str, Any]
-Floats = NDArray[np.float64]
 
 BUDGET = "privacy budget ε"
 

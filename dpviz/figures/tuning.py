@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpviz.base.arrays import Floats
 from dpviz.base.numbers import readable
 from dpviz.experiments.tuning.best_parameters import ParameterMap
 from dpviz.experiments.tuning.common import BETTER
@@ -18,7 +19,6 @@ from dpviz.families import CARDS, PARAMETERS, score_of
 from dpviz.figures.marks import (
     BUDGET,
     LEGEND_RIGHT,
-    Floats,
     Trace,
     bar,
     base_layout,

@@ -125,11 +125,9 @@ def _start_by_app(path: str) -> None:
 
 
 def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
-    """Show the navigation; return the requested page and its title.
-
-    ``doors`` are names of links, with the files in ``pages/`` and their titles; the last door is a
-    menu. The first page has the empty path, and also its name, because people type this name.
-    """
+    """Show the navigation; return the requested page and its title."""
+    # ``doors`` are names of links, with the files in ``pages/`` and their titles; the last door is
+    # a menu. The first page has the empty path, and also its name, because people type this name.
     *names, menu = doors
     if is_guest():
         names = [name for name in names if set(OPEN_TO_GUESTS).intersection(doors[name])]

@@ -11,14 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import listed, shown
 from dpviz.base.numbers import counted
 from dpviz.data.geographic import LAT_WORDS, LON_WORDS, words_of
 from dpviz.data.reading.cells import BLOCK_ROWS, text_cells
 from dpviz.data.reading.kinds import holds_text
 from dpviz.data.words import WORDS
-
-Floats = NDArray[np.float64]
 
 #: Number of cells that decide what a column contains, and smallest share that must agree.
 _LOOKED_AT, _MOSTLY = 500, 0.8

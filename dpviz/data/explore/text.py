@@ -440,11 +440,9 @@ def parsed(
     axes: Sequence[int] | None = None,
     floats: dict[int, str] | None = None,
 ) -> Iterator[Batch]:
-    """Parse blocks of whole lines in UTF-8; yield all columns, or the columns ``axes``.
-
-    ``floats`` are columns, all with the same decimal mark, that become floats in each block in
-    which all their cells are numbers. Others are text.
-    """
+    """Parse blocks of whole lines in UTF-8; yield all columns, or the columns ``axes``."""
+    # ``floats`` are columns, all with the same decimal mark, that become floats in each block in
+    # which all their cells are numbers. Others are text.
     line, rest = form.line, b""
     axes = range(form.width) if axes is None else axes
     blocks = iter(blocks)

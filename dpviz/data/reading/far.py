@@ -13,13 +13,13 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import shown
 from dpviz.base.numbers import counted
 from dpviz.data.geographic import may_be_placed, placed
 from dpviz.data.reading.unread import FEW, NamedRows
 from dpviz.grid.domain import Domain
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 #: Largest absolute longitude and latitude.
@@ -42,12 +42,10 @@ _QUANTILES, _NEAR = (0.05, 0.95), 5.0
 
 
 def box_without_far(points: Floats, columns: Sequence[str]) -> Domain | None:
-    """Rounded box around all points (n, d) except for a few far points; None if no point is far.
-
-    The box leaves out: impossible longitudes and latitudes; points at 0, 0 without other points
-    nearby; numbers such as -9999, if they are far from all other numbers; and at most 20 rows (at
-    most 1% of all rows, or 3) that make the range of a column more than 20 times as wide.
-    """
+    """Rounded box around all points (n, d) except for a few far points; None if no point is far."""
+    # The box leaves out: impossible longitudes and latitudes; points at 0, 0 without other points
+    # nearby; numbers such as -9999, if they are far from all other numbers; and at most 20 rows (at
+    # most 1% of all rows, or 3) that make the range of a column more than 20 times as wide.
     if len(points) < _ROWS:
         return None
     degrees = degrees_of(columns)

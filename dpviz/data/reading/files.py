@@ -69,11 +69,9 @@ def load(
     released: bool = False,
     headerless: bool = False,
 ) -> File:
-    """Read and unpack a file, but never more than ``limit`` bytes.
-
-    For a release, the first bytes may decide the format, because the header line is public. Without
-    such a line (``headerless``), only the name decides.
-    """
+    """Read and unpack a file, but never more than ``limit`` bytes."""
+    # For a release, the first bytes may decide the format, because the header line is public.
+    # Without such a line (``headerless``), only the name decides.
     own_name, data = _stored_bytes(source, limit)
     memory = _TIMES * len(data) + _MORE
     name = name or own_name or "data"

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.geographic import PAIRS, without, words_of
 from dpviz.data.reading.files import enough_memory
 from dpviz.data.reading.table import Table
 from dpviz.data.words import WORDS
-
-Floats = NDArray[np.float64]
 
 #: Words of columns that count or identify the rows, those that may also name an axis of a grid, and
 #: words for parts of a date.
@@ -34,14 +32,12 @@ _COUNTED = 10
 def first_columns(
     table: Table, numeric: Sequence[str], but: Collection[str] = ()
 ) -> tuple[str, str]:
-    """The columns of ``numeric``, at least two, for the horizontal and the vertical axis.
-
-    The first choice is a pair whose names mean a position. Otherwise the two most continuous
-    columns are chosen, in the order of the table: those with fractions first, then those with more
-    different values, up to a tenth of the number of rows. Columns of row numbers are the last
-    choice. Constant columns, columns with cells that are not numbers, and columns in ``but`` are
-    used only if fewer than two others remain.
-    """
+    """The columns of ``numeric``, at least two, for the horizontal and the vertical axis."""
+    # The first choice is a pair whose names mean a position. Otherwise the two most continuous
+    # columns are chosen, in the order of the table: those with fractions first, then those with
+    # more different values, up to a tenth of the number of rows. Columns of row numbers are the
+    # last choice. Constant columns, columns with cells that are not numbers, and columns in ``but``
+    # are used only if fewer than two others remain.
     numeric = list(numeric)
     seen: dict[str, Floats] = {}
     if len(numeric) > 2:

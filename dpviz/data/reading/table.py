@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.numbers import counted
 from dpviz.data.dataset import Classes, Dataset, position_of, positions_of
@@ -36,7 +37,6 @@ from dpviz.data.units import ROUNDED, SHORT, identified, is_rounded, plain_text,
 from dpviz.grid.domain import Domain
 from dpviz.privacy.origin import Origin
 
-Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 
 #: What to do with a cell that is not a number: raise an error that names its place, leave its row

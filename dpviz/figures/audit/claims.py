@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from dpviz.audit.histogram import MOST_VALUES, Histogram
 from dpviz.audit.runs import AuditResult
 from dpviz.audit.scenarios import Scenario
+from dpviz.base.arrays import Floats
 from dpviz.base.numbers import readable
 from dpviz.families import CARDS
 from dpviz.figures.marks import (
     LEGEND,
     LEGEND_RIGHT,
-    Floats,
     bar,
     base_layout,
     category_axis,

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from dpviz.audit.membership import MembershipExperiment
+from dpviz.base.arrays import Floats
 from dpviz.base.numbers import counted, readable
 from dpviz.families import CARDS
 from dpviz.figures.marks import (
     LEGEND,
-    Floats,
     Trace,
     bar,
     base_layout,

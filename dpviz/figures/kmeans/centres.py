@@ -7,17 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.figures.kmeans.picture import KMeansPicture
-from dpviz.figures.marks import (
-    PLACE,
-    Floats,
-    Trace,
-    bold_numbers,
-    marker,
-    number_font,
-    outlined,
-    scatter,
-)
+from dpviz.figures.marks import PLACE, Trace, bold_numbers, marker, number_font, outlined, scatter
 from dpviz.figures.theme import BACKGROUND, INK, Mode
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.run import Centers, KMeansRun

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from dpviz.base.arrays import Floats
 from dpviz.base.numbers import readable
 from dpviz.figures.kmeans.centres import centres, walk
 from dpviz.figures.kmeans.noise import chart_axes
 from dpviz.figures.kmeans.picture import KMeansPicture
 from dpviz.figures.kmeans.regions import frame as frame_of_centres
 from dpviz.figures.kmeans.regions import overlay_heading, private_ground
-from dpviz.figures.marks import Floats, scatter
+from dpviz.figures.marks import scatter
 from dpviz.figures.panels import Panels, add_heading, add_maps, on
 from dpviz.figures.theme import BOTH
 from dpviz.kmeans.chain import Chain

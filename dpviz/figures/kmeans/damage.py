@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from dpviz.base.arrays import Floats
 from dpviz.figures.kmeans.centres import places_of
 from dpviz.figures.kmeans.picture import KMeansPicture
-from dpviz.figures.marks import Floats, Trace, bold_numbers, number_font, scatter
+from dpviz.figures.marks import Trace, bold_numbers, number_font, scatter
 from dpviz.figures.theme import INK, WRONG
 from dpviz.kmeans.headline import placed
 

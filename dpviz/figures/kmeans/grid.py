@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
 from dpviz.base.numbers import counted, readable
 from dpviz.figures.kmeans.centres import centres, true_centres
 from dpviz.figures.kmeans.picture import KMeansPicture
-from dpviz.figures.marks import PLACE, Floats, Trace, cell_columns, colour_axis, heatmap
+from dpviz.figures.marks import PLACE, Trace, cell_columns, colour_axis, heatmap
 from dpviz.figures.panels import Panels, add_maps
 from dpviz.figures.theme import above_zero
 from dpviz.grid.counts import cell_width

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
 from dpviz.base.numbers import readable
 from dpviz.figures.kmeans.noise import chart_axes
 from dpviz.figures.kmeans.picture import KMeansPicture
-from dpviz.figures.marks import ROW, Floats, Trace, marker, scatter, shape
+from dpviz.figures.marks import ROW, Trace, marker, scatter, shape
 from dpviz.figures.panels import Panels, add_heading, on
 from dpviz.figures.theme import BOTH, CLUSTERS, INK, INVENTED
 from dpviz.kmeans.lloyd import space_of

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.numbers import counted
 from dpviz.figures.kmeans import damage
 from dpviz.figures.kmeans.centres import places_of, text_places, true_centres, walk
 from dpviz.figures.kmeans.picture import KMeansPicture
 from dpviz.figures.marks import (
-    Floats,
     Trace,
     cluster_codes,
     cluster_colours,

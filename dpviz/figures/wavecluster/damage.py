@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpviz.figures.marks import Floats, Trace, hatching, outline, scatter
+from dpviz.base.arrays import Floats
+from dpviz.figures.marks import Trace, hatching, outline, scatter
 from dpviz.figures.theme import INK
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.figures.wavecluster.stage import blocks

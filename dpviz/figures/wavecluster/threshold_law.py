@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.numbers import counted, readable
 from dpviz.figures.panels import NO_NOISE
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
@@ -14,8 +14,6 @@ from dpviz.privacy.mechanisms import interval_weights
 from dpviz.wavecluster.methods.privthrem import STEP, candidates
 from dpviz.wavecluster.pipeline import Run, Stages
 from dpviz.wavecluster.threshold import positive_values
-
-Floats = NDArray[np.float64]
 
 #: Probability that may be outside the plot, on each side.
 _TAIL = 2.5e-3

@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.audit.bounds import share_bounds
 from dpviz.audit.runs import ScenarioRuns
 from dpviz.audit.scenarios import Scenario, find
+from dpviz.base.arrays import Floats
 from dpviz.base.tables import read_rows
-
-Floats = NDArray[np.float64]
 
 #: Levels of difficulty: epsilon, from hard to easy.
 LEVELS = (0.5, 1.0, 2.0, 4.0)

@@ -52,12 +52,10 @@ _MOST_NAMES = 12
 
 
 def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
-    """Show upload, format and columns of own data; return the data.
-
-    ``named`` is True for a release: the user names the columns of a table with more than two
-    columns, and unreadable values count as missing. Otherwise numeric columns are proposed, which
-    depend on every record. NothingLoadedError without a file, or without named columns.
-    """
+    """Show upload, format and columns of own data; return the data."""
+    # ``named`` is True for a release: the user names the columns of a table with more than two
+    # columns, and unreadable values count as missing. Otherwise numeric columns are proposed, which
+    # depend on every record. NothingLoadedError without a file, or without named columns.
     refuse_guests("Own data are")
     memory = memory_of(released=named)
     if state.fresh or state.followed:

@@ -22,11 +22,9 @@ _SIDES = ("out", "in")
 
 
 def drawn(game: Game, guess: Callable[[int, bool], None]) -> None:
-    """Show the current draw with its two buttons, and the result of the last guess.
-
-    Only published numbers are sent to the browser. After a wrong guess, its draw stays until the
-    player goes on. ``guess`` gets the draw's number, and True for "the person is in the data".
-    """
+    """Show the current draw with its two buttons, and the result of the last guess."""
+    # Only published numbers are sent to the browser. After a wrong guess, its draw stays until the
+    # player goes on. ``guess`` gets the draw's number, and True for "the person is in the data".
     now = game.round
     st.markdown(plain_text(game.case.story))
     show_panels(

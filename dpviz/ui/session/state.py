@@ -326,11 +326,9 @@ def following(
     options: Sequence[Any] | None = None,
     initial: str = "value",
 ) -> dict[str, Any]:
-    """Arguments for a native widget whose value is stored elsewhere; see UrlState.widget.
-
-    ``keep`` stores the user's choice; if it does not, the choice is undone. Select boxes and radio
-    buttons need ``options``. ``initial`` is the name of the argument for the initial value.
-    """
+    """Arguments for a native widget whose value is stored elsewhere; see UrlState.widget."""
+    # ``keep`` stores the user's choice; if it does not, the choice is undone. Select boxes and
+    # radio buttons need ``options``. ``initial`` is the name of the argument for the initial value.
     number = st.session_state.get(f"{base}:changes", 0)
     if st.session_state.get(f"{base}@{number}", value) != value:
         number += 1
