@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Dataset
 from dpviz.data.explore.cells import NamedCells
-from dpviz.data.explore.read import parts_of, read_file
+from dpviz.data.explore.read import parts_of, read_arrow, read_file
 from dpviz.data.explore.rows import Options
-from dpviz.data.explore.tables import read_arrow
 from dpviz.data.reading.arrays import read_array, read_frame, read_npy
 from dpviz.data.reading.files import MAX_BYTES, enough_memory, load
 from dpviz.data.reading.grids import counts_of
