@@ -54,13 +54,13 @@ def button(watched, name: str):
 @pytest.mark.exhaustive(reason="tests/ui/test_compare.py opens with these curves daily")
 def test_opens_with_curves_that_fit_the_window(comparer):
     watched = comparer()
-    expect_title(watched, "DSG_C over ε · median and band of all 10 draws · sound")
+    expect_title(watched, "DSG_C over ε · median and band of 5% to 95% of draws, 20 draws · sound")
     expect_curves(watched, "PrivQT", "PrivTHR", "PrivTHREM", "Two-stage", n=4)
     image = watched.page.get_by_role("img", name=re.compile("Median of DSG_C over the privacy"))
     assert image.count() == 1
     box = image.bounding_box()
     assert box["y"] + box["height"] < 720
-    watched.page.get_by_text("320 of 320 runs").wait_for()
+    watched.page.get_by_text("640 of 640 runs").wait_for()
     watched.page.get_by_text("These curves may be published").wait_for()
     assert watched.page.evaluate(CUT) == []
 

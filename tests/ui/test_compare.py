@@ -156,9 +156,9 @@ def test_opens_with_curves_of_four_techniques(app):
     test = app()
     assert not test.error
     assert not test.warning
-    assert title(test) == "DSG_C over ε · median and band of all 10 draws · sound"
+    assert title(test) == "DSG_C over ε · median and band of 5% to 95% of draws, 20 draws · sound"
     assert headings(test) == ["<b>Fifteen Gaussians</b>"]
-    assert bars(test) == ["320 of 320 runs"]
+    assert bars(test) == ["640 of 640 runs"]
     shown = figure(test)["figure"]["data"]
     named = [trace["name"] for trace in shown if trace.get("showlegend")]
     assert named == ["PrivQT", "PrivTHR", "PrivTHREM", "Two-stage"]
@@ -666,7 +666,7 @@ def test_a_wrong_list_of_budgets_is_said_and_mended(app):
 def test_reset_goes_back_to_the_start(app):
     test = app(**LINK)
     finish(press(test, "Reset"))
-    assert title(test).startswith("DSG_C over ε · median and band of all 10 draws")
+    assert title(test).startswith("DSG_C over ε · median and band of 5% to 95% of draws, 20 draws")
     assert test.query_params["methods"] == "privqt,privthr,privthrem,twostage"
 
 

@@ -84,7 +84,7 @@ def table(shown: dict[str, Any]) -> pd.DataFrame:
 def test_the_curve_has_the_numbers_of_compare(app, page: str, method: str, score: str) -> None:
     test = app(page, method=method)
     shown = drawn(test)[f"{page}:epsilon"]
-    link = {"methods": method, "draws": 20, "score": score, "epsilons": "0.01,0.1,1"}
+    link = {"methods": method, "score": score, "epsilons": "0.01,0.1,1"}
     other = AppTest.from_file(APP, default_timeout=120)
     for name, value in {"data": DATA, **link}.items():
         other.query_params[name] = str(value)

@@ -13,6 +13,7 @@ import streamlit as st
 
 from dpviz.base.errors import InputError, shown
 from dpviz.data.samples import Sample, sample, sample_names
+from dpviz.experiments.curve import ROUNDS
 from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS, TimeFigure
 from dpviz.experiments.presets import PRESETS, Preset
 from dpviz.experiments.sweep import Plan, Subject, axes, axis_value, subject_of_sample
@@ -64,6 +65,9 @@ VIEWS = {"data": "data sets", "scores": "scores"}
 EPSILONS = (0.01, 10.0)
 
 MOST_DRAWS, MOST_EPSILONS = 100, 24
+
+#: Draws per point: as many as the curves in the explorers have, so both show the same numbers.
+DRAWS = max(seeds for _, seeds in ROUNDS)
 
 #: Parameters that the axis can show, if all chosen methods have them.
 AXES = tuple(dict.fromkeys(one.name for method in METHODS for one in axes([method])))
@@ -256,7 +260,7 @@ def page_state() -> CompareState:
                 Names(next(iter(FIRST_METHODS.values()))), several("methods", METHODS), shared=True
             ),
             "variant": Control("sound", choice("variant", VARIANTS), shared=True),
-            "draws": Control(10, whole("draws", 1, MOST_DRAWS)),
+            "draws": Control(DRAWS, whole("draws", 1, MOST_DRAWS)),
             "low": _epsilon_end("low"),
             "high": _epsilon_end("high"),
             "points": Control(8, whole("points", 1, MOST_EPSILONS)),
