@@ -319,38 +319,26 @@ def count_retained(truth: Truth, config: Config, seeds: Sequence[int]) -> Retain
 
 def outcome(true: NDArray[np.int32], other: NDArray[np.int32], cluster: int) -> Outcome:
     """Outcome for one true cluster in another labels grid of the same shape."""
-    inside = true == cluster
-    cells = int(inside.sum())
-    held = np.bincount(other[inside], minlength=1)
-    held[0] = 0
-    left, shared = int(held.sum()), int(held.max())
-    if not left:
+    found, inside = fates(true, other), true == cluster
+    match = int(found.match[cluster - 1])
+    if not match:
         return Outcome(fate="lost")
-    equals = np.flatnonzero(held == shared)
-    sizes = np.bincount(other.ravel())
-    match = int(equals[np.argmin(sizes[equals])])
-    size = int(sizes[match])
-    overlap = shared / (cells + size - shared)
-    rivals = np.bincount(true[other == match], minlength=cluster + 1)
+    held = np.bincount(other[inside], minlength=int(found.invented.max(initial=0)) + 1)
+    held[[0, *found.invented]] = 0
+    shared, matched = held[match], other == match
+    rivals = np.bincount(true[matched], minlength=cluster + 1)
     rivals[[0, cluster]] = 0
-    joined = tuple(int(number) for number in np.flatnonzero(2 * rivals >= shared) if rivals[number])
     whole = np.bincount(true.ravel(), minlength=rivals.size)[: rivals.size]
-    swallowed = tuple(np.flatnonzero(2 * rivals > whole).tolist())
-    fate: Fate
-    if 2 * shared > cells:
-        moved: Fate = "grown" if size >= cells else "shrunk"
-        fate = "joined" if joined else "kept" if overlap > 0.5 else moved
-    else:
-        fate = "broken" if 2 * left > cells else "shrunk"
+    fate: Fate = found.of[cluster - 1].item()
     return Outcome(
         fate=fate,
         match=match,
-        match_cells=size,
-        overlap=overlap,
-        left=left,
+        match_cells=int(matched.sum()),
+        overlap=float(shared / (inside | matched).sum()),
+        left=int(held.sum()),
         pieces=int(np.count_nonzero(held)),
-        joined=joined,
-        swallowed=swallowed,
+        joined=tuple((np.flatnonzero(found.beside[cluster - 1]) + 1).tolist()),
+        swallowed=tuple(np.flatnonzero(2 * rivals > whole).tolist()),
     )
 
 

@@ -1,15 +1,15 @@
 """The fate of every true cluster in another result, and private clusters without a true cluster.
 
-The match P of a true cluster C is the private cluster with the most cells of C (on ties, the
-smaller private cluster). P determines the fate of C:
+The match P of a true cluster C is the private cluster with the most cells of C that is not invented
+(on ties, the smaller private cluster). P determines the fate of C:
 
 * If P has more than half of C's cells, C is *joined* (the headline says merged) if another true
   cluster has at least half as many cells in P as C has. Otherwise C is *kept* (found) if P and C
   overlap by more than half (intersection over union, in cells). Otherwise C is *shrunk* if P is
   smaller than C, and *grown* if not.
 * If no private cluster has more than half of C's cells, C is *broken* (split) if more than half of
-  its cells are still significant, *shrunk* if some cells are still significant, and *lost* if no
-  cell is.
+  its cells are in private clusters that are not invented, *shrunk* if some of its cells are, and
+  *lost* if none is.
 
 The rule is "more than half", not "half or more". So a cluster that is cut into two equal halves, or
 two equal clusters that are joined, do not count as kept.
@@ -82,6 +82,14 @@ class Fates:
         """Headline on the fates."""
         wrong = [(self.invented.tolist(), "invented", "invented")]
         wrong += [(self.having(fate).tolist(), fate, said) for fate, said in _SAID.items()]
+        merged = self.of == "joined"
+        if self.beside[merged][:, ~merged].any():
+            # Their match is also the match of clusters that are not counted as merged.
+            other = "another" if merged.sum() == 1 else "others"
+            wrong = [
+                (labels, fate, f"{said} with {other}" if fate == "joined" else said)
+                for labels, fate, said in wrong
+            ]
         return headline(self.having("kept").size, self.of.size, wrong, self.splinters.tolist())
 
 
@@ -100,6 +108,10 @@ def fates(true: NDArray[np.int32], other: NDArray[np.int32]) -> Fates:
             invented=np.arange(1, sizes.size + 1),
             splinters=np.zeros(0, dtype=np.intp),
         )
+    minor = ~(2 * shares > cells[:, None]).any(axis=0)
+    invented = minor & (2 * shares.sum(axis=0) <= sizes)
+    # What is left of a true cluster in an invented cluster is there by chance.
+    shares = shares * ~invented
     shared, left, each = shares.max(axis=1), shares.sum(axis=1), np.arange(cells.size)
     match = np.where(shares == shared[:, None], sizes, sizes.max() + 1).argmin(axis=1)
     # Entry [i, j]: cells of true cluster j in the match of true cluster i.
@@ -118,8 +130,6 @@ def fates(true: NDArray[np.int32], other: NDArray[np.int32]) -> Fates:
         ["lost", "joined", "kept", "grown", "broken"],
         "shrunk",
     )
-    minor = ~(2 * shares > cells[:, None]).any(axis=0)
-    invented = minor & (2 * shares.sum(axis=0) <= sizes)
     splinters = minor & ~invented & ~((shares > 0) & ~held[:, None]).any(axis=0)
     return Fates(
         of=found.astype(_NAMES),

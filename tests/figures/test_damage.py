@@ -68,9 +68,15 @@ def test_the_words_of_the_headline_have_their_pieces_in_the_picture(true, privat
         for _, marks in pieces:
             for _, grid, number in marks:
                 assert (shown["grids"][grid]["z"] == number).any()
+        new = {number for _, marks in shown["of"].get("invented", ()) for *_, number in marks}
         if kind == "lost":
-            # No cell of a lost cluster is significant.
-            assert not private[np.isin(of_true, [number for _, _, number in first])].any()
+            # No cell of a lost cluster is significant, except by chance, in an invented cluster.
+            left = of_private[np.isin(of_true, [number for _, _, number in first])]
+            assert {*left.tolist()} <= {0, *new}
+        if kind in ("shrunk", "broken"):
+            # What is left of them is no invented square.
+            for _, marks in pieces:
+                assert {number for panel, grid, number in marks if grid == 1} - new
         if kind in ("invented", "splinters"):
             assert min(number for *_, number in first) > of_true.max()
 
@@ -112,8 +118,13 @@ def test_each_kind_of_damage_has_its_own_mark(true, private):
     assert ((ink, "4px,3px") in looks) == changed
     assert ((ink, "") in looks) == bool((found.of == "joined").any())
     assert len(lines) == len(looks) <= 3
-    # The bridge is a tree over each group.
+    # The bridge is a tree over each group; if it also joins others, the headline says so.
     groups = damage.joined(picture)
+    ends = {number for group in groups.values() for number in group.tolist()}
+    for word in found.headline.words:
+        if word.kind == "joined":
+            with_others = len(ends) - len(word.pieces)
+            assert word.text.endswith(("with another", "with others")) == (with_others > 0)
     bridges = [
         one for one in lines if (one["line"]["color"], "dash" in one["line"]) == (ink, False)
     ]

@@ -329,6 +329,13 @@ def plain_fate(true, other, number):
         return {n: set(map(tuple, np.argwhere(labels == n))) for n in range(1, labels.max() + 1)}
 
     ours, theirs = cells(true), cells(other)
+    significant = set().union(*ours.values())
+
+    def invented(one):
+        in_none = all(2 * len(one & each) <= len(each) for each in ours.values())
+        return in_none and 2 * len(one & significant) <= len(one)
+
+    theirs = {label: one for label, one in theirs.items() if not invented(one)}
     own = ours.pop(number)
     holders = [one for one in theirs.values() if len(one & own) > len(own) / 2]
     left = sum(len(one & own) for one in theirs.values())

@@ -122,6 +122,16 @@ CASES = {
         "1 cluster invented, 1 lost",
     ),
     "merged": ("11..22 11..22", "111111 111111", "2 clusters merged"),
+    "merged into a larger one": (
+        "11..2222 ....2222",
+        "11111111 ....1111",
+        "1 cluster merged with another",
+    ),
+    "only invented squares left": (
+        "1111.... 1111....",
+        "...11111 ...11111",
+        "1 cluster invented, 1 lost",
+    ),
     "split": ("1111111 1111111", "111.222 111.222", "1 cluster split"),
     "shrunk": ("11111111 11111111", "111..... ........", "1 cluster shrunk"),
     "grown": ("11........ 11........", "1111111111 1111111111", "1 cluster grown"),
