@@ -88,6 +88,19 @@ def test_a_missing_stage_says_why_and_offers_a_method(page, method, missing, oth
         assert len(card["fact"].partition(" · ")[0].split()) <= 5
 
 
+@pytest.mark.parametrize(
+    ("page", "method"), [(page, one) for page, known in METHODS.items() for one in known]
+)
+def test_no_hint_or_button_proposes_the_method_that_is_chosen(page, method):
+    test = opened(page, method=method)
+    said = [one.proto.body for one in test.get("html")] + [one.label for one in test.button]
+    said += strip_of(test)["cards"] + strip_of(test)["choices"]
+    title = METHODS[page][method].card.title
+    assert not re.search(rf"\b(try|use) {re.escape(title)}(?![\w+-])", str(said), re.IGNORECASE)
+    # Without noise, no slider breaks anything.
+    assert ("Drag ε" in str(said)) <= METHODS[page][method].card.spends
+
+
 def test_without_details_the_subbands_offer_another_method():
     two_stage = opened("wavecluster", method="twostage", epsilon=1, view="details")
     assert titles(two_stage)["Use PrivTHR"] is None

@@ -112,7 +112,6 @@ class Explorer(ABC):
     stages: ClassVar[Mapping[str, Sequence[Any]]]
     offers: ClassVar[str]
     pointed: ClassVar[Collection[str]]
-    hint: ClassVar[str]
     choice_title: ClassVar[str]
     choice_sign: ClassVar[str]
     #: Number of key numbers that are always shown.
@@ -173,9 +172,14 @@ class Explorer(ABC):
         return active
 
     @classmethod
-    @abstractmethod
+    def hint(cls, method: str) -> str:
+        """What a first visit with this method should try; empty if there is nothing."""
+        return "Drag ε: what breaks?" if CARDS[method].spends else ""
+
+    @classmethod
     def follow_hint(cls, state: UrlState) -> None:
-        """Do what the hint of the first visit asks for."""
+        """Do what the hint of the first visit asks for: halve epsilon."""
+        state.set(EPSILON.link, max(EPSILON.low or 0.0, state.get(EPSILON.link) / 2))
 
     @classmethod
     @abstractmethod
@@ -391,7 +395,7 @@ class Explorer(ABC):
             run = blake2b(repr(self._same).encode(), digest_size=8).hexdigest()
             panels = replace(panels, pieces={**panels.pieces, "run": run})
         headline = self.headline if panels.pieces else replace(self.headline, words=())
-        board = partial(show_board, headline, self.promise, self.hint)
+        board = partial(show_board, headline, self.promise, self.hint(self.card.name))
         readouts = self._honest(self.readouts())
         place = board(readouts, self.first_readouts)
         of, picked = st.session_state.get(self._picked) or (None, None)

@@ -79,6 +79,9 @@ _LATEST, _JOB = "kmeans:run", "kmeans:run job"
 #: Seconds that this job waits at its start; meanwhile the user may still drag a slider.
 _PATIENCE = 0.6
 
+#: The method that a first visit should try.
+_HINTED = "dplloyd"
+
 Left = Literal["true", "silent"]
 
 LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without noise"}
@@ -104,7 +107,6 @@ class KMeansExplorer(Explorer):
     family = FAMILY
     views, stages, offers = VIEWS, STAGES, "start"
     pointed = ("regions", "records", "grid", "chain")
-    hint = "Try DPLloyd"
     choice_title, choice_sign = "How K was chosen, and the price", "K"
     first_readouts = 2
     own_controls: ClassVar = {
@@ -134,11 +136,18 @@ class KMeansExplorer(Explorer):
             state.set("i", None)
 
     @classmethod
+    def hint(cls, method: str) -> str:
+        """What a first visit with this method should try: a method with many iterations."""
+        return super().hint(method) if method == _HINTED else f"Try {CARDS[_HINTED].title}"
+
+    @classmethod
     def follow_hint(cls, state: UrlState) -> None:
-        """Choose the method that the hint names."""
-        named = (one for one, it in FAMILY.methods.items() if cls.hint.endswith(it.card.title))
-        state.set("method", next(named))
-        cls.choose_defaults(state)
+        """Choose the method that the hint names, or else halve epsilon."""
+        if state.get("method") == _HINTED:
+            super().follow_hint(state)
+        else:
+            state.set("method", _HINTED)
+            cls.choose_defaults(state)
 
     @classmethod
     def show_choices(cls, state: UrlState, card: Card, active: ActiveData) -> None:

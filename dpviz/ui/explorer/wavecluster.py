@@ -19,7 +19,7 @@ from dpviz.experiments.draws import Draws
 from dpviz.families import score_of
 from dpviz.family.card import Card
 from dpviz.family.headline import Headline
-from dpviz.family.parameter import EPSILON, GIVEN
+from dpviz.family.parameter import GIVEN
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import wavecluster_maps
 from dpviz.figures.panels import Panels
@@ -97,14 +97,8 @@ class WaveClusterExplorer(Explorer):
 
     family = FAMILY
     views, stages, pointed, offers = VIEWS, STAGES, WITH_POINTS, "alpha"
-    hint = "Drag ε: what breaks?"
     choice_title, choice_sign = "How g and p were chosen, and the price", "p"
     first_readouts = 2
-
-    @classmethod
-    def follow_hint(cls, state: UrlState) -> None:
-        """Halve epsilon."""
-        state.set(EPSILON.link, max(EPSILON.low or 0.0, state.get(EPSILON.link) / 2))
 
     @classmethod
     def show_choices(cls, state: UrlState, card: Card, active: ActiveData) -> None:

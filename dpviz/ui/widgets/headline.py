@@ -54,7 +54,7 @@ def _sentence(headline: Headline, promise: Promise, hint: str) -> str:
     """HTML: whether the clusters are intact, the epsilon of the run, and the hint.
 
     If the promise is kept, also show how sure someone may become about a person; this part and
-    epsilon are never cut off. The browser shows the hint until the user closes it or does what it
+    epsilon are never cut off. The browser shows the hint, if there is one, until the user closes it or does what it
     says, and remembers this.
     """
     kind, sign, said = ("good", "✓", "nothing broke") if headline.intact else ("bad", "✗", "broken")
@@ -70,15 +70,15 @@ def _sentence(headline: Headline, promise: Promise, hint: str) -> str:
     mark = f'<i role="img" aria-label="{said}">{sign}</i>'
     whole = html.escape(f"{headline.text}: {at}. {sure}{dot}{headline.detail}".strip())
     said = ", ".join(map(_word, headline.words)) or html.escape(headline.text)
-    hint = (
+    offer = (
         f'<span class="dpv-hint"><button type="button" class="dpv-act">{html.escape(hint)}</button>'
         '<button type="button" aria-label="Close this hint">✕</button></span>'
-    )
+    ) * bool(hint)
     # The style sheet chooses the size of the letters by their number.
     letters = len(f"x {headline.text}: {at}")
     return (
         f'<div class="dpv-top"><p class="dpv-headline dpv-{kind}" style="--letters:{letters}" '
         f'title="{whole}">{mark} '
         f"<b>{said}</b><b>: {at}</b></p>"
-        f'<p class="dpv-detail">{guess}{found}{hint}</p></div>'
+        f'<p class="dpv-detail">{guess}{found}{offer}</p></div>'
     )
