@@ -31,6 +31,11 @@ def decimals(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}f}" if abs(value) < 1000 else readable(value)
 
 
+def written_out(value: float) -> str:
+    """Write a number that somebody chose, with all its digits: 0.05, 1,000,000."""
+    return f"{value:,.10g}"
+
+
 def counted(number: int, name: str) -> str:
     """Write "1 cluster", "2 clusters" or "12,000 clusters"."""
     return f"{number:,} {name}{'' if number == 1 else 's'}"

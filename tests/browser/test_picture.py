@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
+from scipy import ndimage
 
+from dpviz.figures.cell_numbers import luminance
 from tests.support.tiers import daily
 
 SAID = "May be published: shows made-up data"
@@ -257,3 +259,30 @@ def test_tables_latex_and_sources_carry_the_facts_and_stay_readable(opened):
 def test_other_pages_say_what_is_true_of_them(opened, link, said):
     watched = opened(link)
     assert said in lines_of(watched)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_names_of_subbands_are_readable_on_cells_of_noise(opened, scheme):
+    link = "?view=details&level=3&method=privthr&epsilon=0.02"
+    page = opened(link, scheme=scheme).page
+    names = page.locator(".textpoint text").filter(has_text=re.compile("^(L|H)"))
+    names.first.wait_for()
+    inked = {"text": "", "none": "fill: transparent !important"}
+    shots = {}
+    for name, look in inked.items():
+        style = page.add_style_tag(content=f".textpoint text, .textpoint tspan {{ {look} }}")
+        shots[name] = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+        style.evaluate("one => one.remove()")
+    found = []
+    for box in names.evaluate_all("all => all.map((one) => one.getBoundingClientRect().toJSON())"):
+        area = [box["left"], box["top"], box["right"], box["bottom"]]
+        text, ground = (np.asarray(one.crop(area)) for one in shots.values())
+        letters = np.abs(text.astype(int) - ground).max(axis=2) > 100
+        # A letter is told from what is around it.
+        around = ndimage.binary_dilation(letters, iterations=2)
+        colours = np.array([f"#{r:02x}{g:02x}{b:02x}" for r, g, b in ground[around]])
+        light = luminance(colours) + 0.05
+        ratio = 1.05 / light if scheme == "dark" else light / 0.05
+        found.append((ratio >= 4.5).mean())
+    assert len(found) == 20
+    assert min(found) > 0.98, sorted(found)

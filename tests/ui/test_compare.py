@@ -158,7 +158,7 @@ def test_opens_with_curves_of_four_techniques(app):
     assert not test.warning
     assert title(test) == "DSG_C over ε · median and band of 5% to 95% of draws, 20 draws · sound"
     assert headings(test) == ["<b>Fifteen Gaussians</b>"]
-    assert bars(test) == ["640 of 640 runs"]
+    assert not bars(test)  # all runs are there
     shown = figure(test)["figure"]["data"]
     named = [trace["name"] for trace in shown if trace.get("showlegend")]
     assert named == ["PrivQT", "PrivTHR", "PrivTHREM", "Two-stage"]
@@ -314,7 +314,6 @@ def test_a_click_on_a_curve_over_alpha_opens_that_alpha(monkeypatch):
     )
     clicked = {"x": 0.79, "y": 0.0, "meta": ["gaussians", "privthr", "dsg_c", 0.3]}
     request = SweepRequest(plans={"gaussians": plan})
-    assert request.total == 2 * 2 * 3
     view._follow_click(clicked, request, {"gaussians": rows})
     (link,) = opened
     assert (link["alpha"], link["epsilon"]) == ("0.8", "0.3")
@@ -412,7 +411,7 @@ def test_another_method_draws_only_its_own_rows(app, swept):
     swept.clear()
     choose(test, methods=["privthrem", "privqt"], data=["shapes"])
     assert swept == []
-    assert bars(test) == ["8 of 8 runs"]
+    assert not bars(test)
 
 
 def test_more_draws_or_budgets_draw_only_what_is_new(app, swept):
@@ -890,7 +889,7 @@ def test_the_note_names_what_the_compared_methods_use_and_nothing_else(methods, 
                 for method in used:
                     value = one.text(plan.choices(plan.subjects[0], method)[one.name])
                     assert any(value in word for word in named), (name, method)
-    assert "declared domain 0 to 1000000" in line
+    assert "declared domain 0 to 1,000,000" in line
     assert "Incomes and one person: columns monthly_income, monthly_living_expenses" in line
     assert "neighbours: one more or less, each person has up to 1 records" in line
     (alone,) = [replace(plans["gaussians"], neighbours=Neighbours(relation="replace_one"))]

@@ -352,3 +352,39 @@ def test_words_of_certainty_are_rounded_up():
         "90% sure at most",
         "90.1% sure at most",
     ]
+
+
+# -- large numbers are readable -----------------------------------------------------------
+
+#: A number of five digits or more without separators, that is no part of a name, link or code.
+UNREADABLE = re.compile(r"(?<![\w.,;=&/#:\"'-])\d{5,}(?![\w;])")
+
+LARGE = pd.DataFrame(np.random.default_rng(0).normal(500_000, 30_000, (12_345, 2)).round(1))
+
+
+@pytest.mark.parametrize(
+    ("page", "link"),
+    [
+        ("wavecluster", {"method": "privthr", "view": "details", "level": 2, "epsilon": 123456}),
+        ("wavecluster", {"method": "baseline", "view": "synthetic", "outside": "drop"}),
+        ("kmeans", {"method": "mcmc", "view": "regions"}),
+        ("kmeans", {"method": "eugkm", "view": "grid", "outside": "drop"}),
+        ("compare", {"methods": "privqt,privthr", "epsilons": "1", "draws": 1}),
+        ("release", {"seed": 10**12}),
+    ],
+)
+def test_large_numbers_have_separators_in_every_sentence(page, link):
+    content = LARGE.to_csv(header=["a", "b"], index=False).encode()
+    test = opened(page, **{**OWN, "domain": "0,1000000;400000,1000000", **link})
+    test = load(test, content=content)
+    for panel in PANELS:
+        test.session_state[f"{page}:{panel}"] = True
+    test = finish(checked(test.run()))
+    found = [
+        one
+        for text in [*shown(test), *(figure["alt"] for figure in figures(test) if "alt" in figure)]
+        if not text.startswith(("{", "[", "dpviz ", "from dpviz", "import "))
+        for one in pieces([text])
+        if UNREADABLE.search(one)
+    ]
+    assert not found

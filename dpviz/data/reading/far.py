@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import shown
-from dpviz.base.numbers import counted
+from dpviz.base.numbers import counted, written_out
 from dpviz.data.geographic import may_be_placed, placed
 from dpviz.data.reading.unread import FEW, NamedRows
 from dpviz.grid.domain import Domain
@@ -71,7 +71,7 @@ def far_sentence(rows: NamedRows, box: Domain, columns: Sequence[str]) -> str:
     """Return a sentence that names the far rows."""
     lie = "lies" if rows.rows == 1 else "lie"
     where = ", ".join(
-        f"{shown(name)} {lo:.15g} to {hi:.15g}"
+        f"{shown(name)} {written_out(lo)} to {written_out(hi)}"
         for name, (lo, hi) in zip(columns, box.bounds, strict=True)
     )
     named = "; ".join(rows.lines(_NAMED))

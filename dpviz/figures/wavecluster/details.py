@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.base.numbers import readable
+from dpviz.base.numbers import readable, written_out
 from dpviz.figures.cell_numbers import MOST_OF_STAGES, cell_numbers, colours_at
 from dpviz.figures.marks import (
     Trace,
@@ -31,7 +31,7 @@ from dpviz.figures.marks import (
     scatter,
 )
 from dpviz.figures.panels import FRAME, add_chart_axes, is_at_edge, place, suffix
-from dpviz.figures.theme import INK, Mode, zero_centred
+from dpviz.figures.theme import BACKGROUND, INK, Mode, zero_centred
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.figures.wavecluster.stage import StagePair, blocks, errors, scale_end
 from dpviz.grid.domain import Domain
@@ -252,7 +252,12 @@ def _labels(bands: Sequence[Subband], mode: Mode, small: bool) -> Trace:
             for band in named
         ],
         textposition="bottom right",
-        textfont={**number_font(mode), "size": [13 - small - band.level for band in named]},
+        textfont={
+            **number_font(mode),
+            # The cells of noise below a small name are dark and light by turns.
+            "shadow": ", ".join([f"0 0 4px {BACKGROUND[mode]}"] * 12),
+            "size": [13 - small - band.level for band in named],
+        },
     )
 
 
@@ -278,7 +283,7 @@ def _levels(first: int, last: int) -> str:
 
 def _axis_names(picture: WaveClusterPicture, short: bool) -> tuple[str, str]:
     x, y = (
-        f"{name} in each band" + ("" if short else f": {low:,.10g} to {high:,.10g}")
+        f"{name} in each band" + ("" if short else f": {written_out(low)} to {written_out(high)}")
         for name, (low, high) in zip(picture.columns, picture.domain.bounds, strict=True)
     )
     return x, y

@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.base.errors import shown
+from dpviz.base.numbers import written_out
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.samples import sample_names
 from dpviz.experiments.sweep import (
@@ -74,12 +75,6 @@ class SweepRequest:
     def offered(self) -> tuple[str, ...]:
         """Scores that all methods and all data sets have."""
         return offered(self.any.families, classed=all_classed(self.subjects.values()))
-
-    @property
-    def total(self) -> int:
-        """Number of runs."""
-        plan = self.any
-        return len(self.plans) * len(plan.methods) * plan.settings * len(plan.seeds)
 
     @property
     def stamp(self) -> Stamp:
@@ -171,7 +166,9 @@ def _settings_words(plan: Plan) -> list[str]:
     """
     (subject,) = plan.subjects
     bounds = subject.bounds(plan.variant)
-    ends = dict.fromkeys(f"{low:.10g} to {high:.10g}" for low, high in bounds.bounds)
+    ends = dict.fromkeys(
+        f"{written_out(low)} to {written_out(high)}" for low, high in bounds.bounds
+    )
     domain = f"declared domain {' and '.join(ends)}" if bounds.declared else "domain from the data"
     words = [columns_fact(subject.dataset.columns), domain]
     used = {method: plan.choices(subject, method) for method in plan.methods}

@@ -212,12 +212,11 @@ def _progress(request: SweepRequest) -> None:
     job, pieces = job_of(JOB), missing_runs(request)
     if job and job.request != request.key and not job.running:
         job = None
+    if not pieces and (job is None or job.result is not None):
+        return
     left, right = st.columns([4, 5], vertical_alignment="center")
     with left:
-        if job is None and not pieces:
-            st.progress(1.0, text=f"{request.total:,} of {request.total:,} runs")
-        else:
-            show_progress(job, "runs", "Some runs are missing")
+        show_progress(job, "runs", "Some runs are missing")
     with right:
         # A note below names the runs that are impossible on a data set; a repetition would not
         # help.

@@ -107,7 +107,7 @@ def _on_new(inside: NDArray[np.bool_], true: Stages) -> str:
         return f"Without noise, none of its {whole} is significant: noise alone made this cluster."
     parts = [str(one) for one in np.unique(true.labels[inside]) if one]
     named = f"cluster{'s' * (len(parts) > 1)} {' and '.join(parts)}"
-    return f"Of its {whole}, {kept} are significant without noise, in true {named}."
+    return f"Of its {whole}, {kept:,} are significant without noise, in true {named}."
 
 
 def diagnosis_panel(
@@ -195,7 +195,7 @@ def _chosen(diagnostics: Diagnostics) -> int:
     def title(cluster: int) -> str:
         mark = "✓ kept" if diagnostics.retained[cluster - 1] else "✗ broken"
         size = sizes[cluster - 1]
-        return f"Cluster {cluster} · {size} cell{'' if size == 1 else 's'} · {mark}"
+        return f"Cluster {cluster} · {counted(int(size), 'cell')} · {mark}"
 
     st.selectbox(
         "True cluster",

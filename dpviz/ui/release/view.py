@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.base.errors import InputError, PrivacyRefusal, reason
 from dpviz.base.home import home, home_folder
-from dpviz.base.numbers import counted
+from dpviz.base.numbers import counted, written_out
 from dpviz.data.cities import city_words
 from dpviz.data.geographic import axes_words, mixed_up
 from dpviz.families import CARDS, family_of
@@ -469,7 +469,7 @@ def _bounds(draft: ReleaseDraft) -> str:
     columns = draft.active.dataset.columns
     assert draft.request.domain is not None  # noqa: S101 - refused before
     return ", ".join(
-        f"{name} from {lo:,.10g} to {hi:,.10g}"
+        f"{name} from {written_out(lo)} to {written_out(hi)}"
         for name, (lo, hi) in zip(columns, draft.request.domain.bounds, strict=True)
     )
 

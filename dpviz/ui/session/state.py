@@ -16,6 +16,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.numbers import written_out
 
 #: Session entry: values that all pages share, by the names of their controls.
 _WORKING = "app:working"
@@ -372,7 +373,8 @@ def number(
             raise InputError(f'{name} = "{shown(text)}" is not a number: give one.') from None
         check(value)
         if not low <= value <= high:
-            reach = f"{name} = {value:g} is outside the slider's range, {low} to {high}."
+            given, *ends = map(written_out, (value, low, high))
+            reach = f"{name} = {given} is outside the slider's range, {' to '.join(ends)}."
             raise CorrectedError(reach, float(min(max(value, low), high)))
         return value
 
@@ -387,12 +389,15 @@ def whole(name: str, low: int, high: int) -> Callable[[str], int]:
             value = int(text)
         except ValueError:
             raise InputError(
-                f'{name} = "{shown(text)}" is not a whole number: give one from {low} to {high}.'
+                f'{name} = "{shown(text)}" is not a whole number: give one from {low:,} to '
+                f"{high:,}."
             ) from None
         if value > high:
-            raise CorrectedError(f"{name} = {shown(text)} is more than the highest, {high}.", high)
+            raise CorrectedError(
+                f"{name} = {shown(text)} is more than the highest, {high:,}.", high
+            )
         if value < low:
-            raise InputError(f"{name} = {shown(text)} must be between {low} and {high}.")
+            raise InputError(f"{name} = {shown(text)} must be between {low:,} and {high:,}.")
         return value
 
     return parse

@@ -54,8 +54,8 @@ def _sentence(headline: Headline, promise: Promise, hint: str) -> str:
     """HTML: whether the clusters are intact, the epsilon of the run, and the hint.
 
     If the promise is kept, also show how sure someone may become about a person; this part and
-    epsilon are never cut off. The browser shows the hint, if there is one, until the user closes it or does what it
-    says, and remembers this.
+    epsilon are never cut off. The browser shows the hint, if there is one, until the user closes it
+    or does what it says, and remembers this.
     """
     kind, sign, said = ("good", "✓", "nothing broke") if headline.intact else ("bad", "✗", "broken")
     at = NO_NOISE if promise.epsilon is None else f"epsilon {readable(promise.epsilon)}"
