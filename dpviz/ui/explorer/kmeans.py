@@ -79,9 +79,6 @@ _LATEST, _JOB = "kmeans:run", "kmeans:run job"
 #: Seconds that this job waits at its start; meanwhile the user may still drag a slider.
 _PATIENCE = 0.6
 
-#: The method that a first visit should try.
-_HINTED = "dplloyd"
-
 Left = Literal["true", "silent"]
 
 LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without noise"}
@@ -138,15 +135,17 @@ class KMeansExplorer(Explorer):
     @classmethod
     def hint(cls, method: str) -> str:
         """What a first visit with this method should try: a method with many iterations."""
-        return super().hint(method) if method == _HINTED else f"Try {CARDS[_HINTED].title}"
+        offered = cls.family.with_parameter(cls.offers)
+        return super().hint(method) if method == offered.name else f"Try {offered.title}"
 
     @classmethod
     def follow_hint(cls, state: UrlState) -> None:
         """Choose the method that the hint names, or else halve epsilon."""
-        if state.get("method") == _HINTED:
+        offered = cls.family.with_parameter(cls.offers).name
+        if state.get("method") == offered:
             super().follow_hint(state)
         else:
-            state.set("method", _HINTED)
+            state.set("method", offered)
             cls.choose_defaults(state)
 
     @classmethod
