@@ -249,3 +249,18 @@ def test_no_name_in_the_side_bar_or_in_a_list_is_cut(comparer):
     page.get_by_role("combobox", name="Figure of a paper").first.click()
     page.wait_for_selector("[role=option]")
     assert page.evaluate(cut, "[role=option], [role=option] *") == []
+
+
+@pytest.mark.exhaustive
+def test_a_closed_box_shows_its_whole_name(comparer):
+    link = "methods=dplloyd&score=space_ratio&draws=1&points=1&data=gaussians"
+    watched = comparer(link)
+    watched.wait_calm()
+    boxes = watched.page.get_by_role("combobox")
+    assert any("in the method's space) (slower)" in one for one in boxes.evaluate_all(VALUES))
+    assert watched.page.evaluate(CUT) == []
+    # A stand-in has the longest name of a data set.
+    watched = comparer("preset=003-3&draws=1&points=1&epsilons=1")
+    watched.page.get_by_role("combobox", name="Of the data set").wait_for()
+    watched.wait_calm()
+    assert watched.page.evaluate(CUT) == []

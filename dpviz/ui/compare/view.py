@@ -95,7 +95,7 @@ def build(state: CompareState) -> None:
         format_func=lambda name: _score_title(name, request.any.families),
         help="Scores that all chosen methods share. Choosing a slower score computes all slower "
         "scores.",
-        width=345,
+        width=_wide(_score_title(state.get("score"), request.any.families), 345),
     )
     segments(state, "view", "A panel for each of the", VIEWS, row)
     segments(state, "line", "Lines", LINES, row)
@@ -104,12 +104,17 @@ def build(state: CompareState) -> None:
             "Data set",
             **state.choice("of", tuple(request.plans)),
             format_func=lambda name: request.subjects[name].title,
-            width=220,
+            width=_wide(request.subjects[state.get("of")].title, 220),
         )
     begin_if_new(request)
     with row.container(width=300):
         follow(job_of(JOB), lambda: _progress(request))
     follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
+
+
+def _wide(text: str, least: int) -> int:
+    """Width in pixels of a box that does not cut a text."""
+    return max(least, 60 + 7 * len(text))
 
 
 def _of_figure(request: SweepRequest | None) -> str:
@@ -361,7 +366,7 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
         tuple(request.plans),
         format_func=lambda name: request.subjects[name].title,
         key="compare:open data",
-        width=280,
+        width=_wide(max((one.title for one in request.subjects.values()), key=len), 280),
     )
     method = row.selectbox(
         "Method",
