@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,14 @@ _PROCEEDINGS = {
     "CODASPY": "ACM Conference on Data and Application Security and Privacy (CODASPY)",
     "SIGMOD": "ACM SIGMOD International Conference on Management of Data",
     "PODS": "ACM Symposium on Principles of Database Systems (PODS)",
+    "SODA": "ACM-SIAM Symposium on Discrete Algorithms (SODA)",
+    "TCC": "Theory of Cryptography Conference (TCC)",
+    "STOC": "ACM Symposium on Theory of Computing (STOC)",
+    "FOCS": "IEEE Symposium on Foundations of Computer Science (FOCS)",
+    "ICDM": "IEEE International Conference on Data Mining (ICDM)",
+    "NeurIPS": "Advances in Neural Information Processing Systems (NeurIPS)",
+    "CCS": "ACM Conference on Computer and Communications Security (CCS)",
+    "Berkeley Symposium": "Berkeley Symposium on Mathematical Statistics and Probability",
 }
 
 _JOURNALS = {"TKDE": "IEEE Transactions on Knowledge and Data Engineering"}
@@ -39,7 +48,8 @@ _JOURNALS = {"TKDE": "IEEE Transactions on Knowledge and Data Engineering"}
 class Reference:
     """A paper: ``authors`` "L. Chen, T. Yu", ``venue`` abbreviated, ``volume`` "46(2)".
 
-    ``chinese``: it is in Chinese, and ``title`` is its English title.
+    ``doi``: its digital object identifier, if the paper prints one. ``chinese``: it is in Chinese,
+    and ``title`` is its English title.
     """
 
     authors: str
@@ -47,12 +57,15 @@ class Reference:
     year: int
     venue: str = ""
     volume: str = ""
+    doi: str = ""
     chinese: bool = False
 
     @property
     def key(self) -> str:
         """Key in BibTeX: first author, year and first word of the title."""
         family = self.authors.split(",")[0].split()[-1]
+        # Old BibTeX reads only letters of ASCII in a key.
+        family = unicodedata.normalize("NFKD", family).encode("ascii", "ignore").decode()
         word = next(one for one in re.findall(r"\w+", self.title) if len(one) > 1)
         return f"{family}{self.year}{word}".lower()
 
@@ -80,7 +93,8 @@ class Reference:
     def bibtex(self) -> str:
         """BibTeX entry of the paper."""
         people = {"author": " and ".join(self.authors.split(", ")), "title": self.title}
-        end = {"year": str(self.year)} | ({"note": "In Chinese"} if self.chinese else {})
+        end = {"year": str(self.year)} | ({"doi": self.doi} if self.doi else {})
+        end |= {"note": "In Chinese"} if self.chinese else {}
         if self.venue in _PROCEEDINGS:
             where = {"booktitle": _PROCEEDINGS[self.venue]}
             return entry("inproceedings", self.key, people | where | end)
@@ -109,7 +123,7 @@ MENTIONED = _READ["mentioned"]
 def cited(card: Card) -> list[Reference]:
     """Papers that the card of a method names as its source."""
     source = re.sub(r" [A-Z]\.", "", card.source)
-    return [one for one in REFERENCES if one.short in source]
+    return [one for one in (*REFERENCES, *MENTIONED) if one.short in source]
 
 
 def keys(*cards: Card) -> list[str]:

@@ -4,8 +4,9 @@ import json
 import re
 
 from dpviz import __version__
+from dpviz.families import CARDS
 from dpviz.papers import PAPERS
-from dpviz.papers.references import REFERENCES, bibtex, citation_file, our_bibtex
+from dpviz.papers.references import REFERENCES, bibtex, citation_file, our_bibtex, references
 from tests.support import ROOT
 
 
@@ -33,6 +34,21 @@ def test_each_paper_has_an_entry_with_all_that_is_known():
     assert "number = {2}" in fields
     assert "note = {In Chinese}" in fields
     assert f"version {__version__}" in our_bibtex()
+
+
+def test_every_paper_that_a_card_names_has_an_entry_with_the_fields_of_its_kind():
+    needed = {"article": {"journal"}, "inproceedings": {"booktitle"}, "misc": set()}
+    for card in CARDS.values():
+        entries = re.findall(r"@(\w+)\{([^,]+),\n(.*?)\n\}", references(card), flags=re.DOTALL)
+        named = re.findall(r"\b(?:19|20)\d\d\b", card.source)
+        assert len(entries) == 1 + len(named), card.source
+        for kind, key, text in entries:
+            fields = dict(re.findall(r"^  (\w+) = \{(.*)\},$", text, flags=re.MULTILINE))
+            assert {"author", "title", "year"} | needed[kind] <= set(fields)
+            assert all(fields.values())
+            assert key.isascii()
+            # An abbreviation is a conference or an archive, and no journal.
+            assert fields.get("journal", "").isupper() <= (fields.get("journal") == "PLOS ONE")
 
 
 def test_the_citation_file_is_what_the_program_says():
