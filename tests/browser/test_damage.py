@@ -158,6 +158,21 @@ def test_a_cluster_under_the_pointer_is_outlined_on_both_maps(explorer: Callable
     assert box["x"] < place["x"] + place["width"] / 2 < box["x"] + box["width"]
 
 
+def test_a_view_without_clusters_has_nothing_to_outline(explorer: Callable) -> None:
+    watched = explorer("?epsilon=0.05&view=average")
+    page = watched.page
+    page.get_by_role("button", name="All subbands").click()
+    page.wait_for_url("**view=details**")
+    watched.wait_calm()
+    box = page.locator(".live-figure").bounding_box()
+    # The fixture fails if the page has an error.
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.5 * box["height"], steps=5)
+    page.locator(".hoverlayer .hovertext").first.wait_for()
+    page.mouse.down()
+    page.mouse.up()
+    assert not page.locator(".lights > g > g path").count()
+
+
 def middle_of(page: Page, number: str, panel: int) -> tuple[float, float]:
     """Position of a cluster's number on a map."""
     text = page.locator(f".subplot.{'xy' if panel == 1 else 'x2y2'} .textpoint").filter(

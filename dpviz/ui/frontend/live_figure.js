@@ -523,7 +523,7 @@ class LiveFigure {
 
   // The cluster at a place: its map and number; if the right map is empty there, the true cluster.
   clusterAt({ x, y, xaxis }) {
-    const [number, right] = this.pieces.grids.map(({ z, ends: [[left, wide], [low, high]] }) =>
+    const [number, right] = (this.pieces.grids ?? []).map(({ z, ends: [[left, wide], [low, high]] }) =>
       z[Math.floor((y - low) / high)]?.[Math.floor((x - left) / wide)] ?? 0);
     const on = xaxis._id === "x" ? 1 : 2;
     return on === 2 && right ? { panel: 2, number: right, on } : { panel: 1, number, on };
@@ -531,7 +531,7 @@ class LiveFigure {
 
   // Outline a cluster and its partner on the other map.
   link({ panel, number }) {
-    const marks = this.pieces?.links[panel]?.[number] ?? [];
+    const marks = this.pieces?.links?.[panel]?.[number] ?? [];
     if (String(marks) === String(this.linked)) return;
     this.linked = marks;
     this.light();
