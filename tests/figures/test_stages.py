@@ -73,7 +73,7 @@ def test_a_cluster_has_its_colour_and_an_invented_one_its_own(mode):
 @pytest.mark.parametrize("method", WAVECLUSTER)
 def test_thumbnails_of_wavecluster_are_the_arrays_of_the_run(method):
     one = scene(grid=32, method=method, level=2)
-    found = {card.name: card for card in wavecluster.cards(one, one.run)}
+    found = {card.name: card for card in wavecluster.cards(one)}
     assert list(found) == list(wavecluster.STAGES)
     noisy = WAVECLUSTER[method].card.spends
     assert found["noise"].missing == (not noisy)
@@ -108,7 +108,7 @@ def test_thumbnails_of_wavecluster_are_the_arrays_of_the_run(method):
 
 def test_facts_are_the_numbers_of_the_run():
     one = scene(grid=(40, 20), epsilon=0.5)
-    found = {card.name: card for card in wavecluster.cards(one, one.run)}
+    found = {card.name: card for card in wavecluster.cards(one)}
     spent = {spend.step: spend for spend in one.run.ledger}
     assert found["counts"].fact == "40 x 20"
     assert float(found["noise"].fact.removeprefix("scale ")) == pytest.approx(
@@ -123,7 +123,7 @@ def test_facts_are_the_numbers_of_the_run():
     drawn = run(one.truth.source, config, SeededNoise(0))
     counts, threshold = (spend.scale for spend in drawn.ledger)
     assert threshold < counts
-    card = wavecluster.cards(replace(one, private=drawn.stages), drawn)[1]
+    card = wavecluster.cards(replace(one, private=drawn.stages, run=drawn))[1]
     assert card.fact == f"scale {readable(counts, 3)}"
     assert f"nonpositive {readable(threshold, 3)}" in card.said
 

@@ -152,7 +152,7 @@ def test_only_noisy_counts_are_called_noise(method):
     one = scene(method=method, grid=20)
     shown = panels(one, "added")
     heading = shown.layout["annotations"][1]["text"]
-    (card,) = (card for card in cards(one, one.run) if card.name == "noise")
+    (card,) = (card for card in cards(one) if card.name == "noise")
     denoised = method in ("baseline", "twostage")
     assert ("private minus true, denoised" in heading) == denoised
     assert ("added to the counts" in heading) == (not denoised)

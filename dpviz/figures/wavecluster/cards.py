@@ -20,8 +20,10 @@ _OTHERS = ("records", "nonpositive", "threshold")
 Thumbnails = tuple[Thumbnail | None, Thumbnail | None]
 
 
-def cards(picture: WaveClusterPicture, run: Run) -> list[StageCard]:
+def cards(picture: WaveClusterPicture) -> list[StageCard]:
     """Return a card for each stage of a true and a private run."""
+    run = picture.run
+    assert run is not None  # noqa: S101 - an explorer has the run
     true, private = picture.stages
     end, n, made = scale_end(true.counts), true.n_clusters, private.n_clusters
     significant = counted(int(private.significant.sum()), "cell")

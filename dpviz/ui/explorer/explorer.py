@@ -28,7 +28,6 @@ from dpviz.family.trial import Trial
 from dpviz.figures.panels import Panels
 from dpviz.figures.stages import StageCard
 from dpviz.grid.domain import Domain
-from dpviz.privacy.ledger import Ledger
 from dpviz.ui.data.map_panel import can_draw_box, map_controls, map_panel, take_box
 from dpviz.ui.data.not_taken import show_not_taken
 from dpviz.ui.data.panel import ActiveData, data_panel
@@ -101,23 +100,24 @@ class PrivateChoice:
 class Explorer(ABC):
     """A family's page, and the run on its screen.
 
-    At the start, the page shows the first of the ``views``; ``stages`` has the views of each stage.
-    In the views of ``pointed``, the true points can be drawn over the picture. The first method
-    with the parameter ``offers`` has what other methods lack. Some families have ``own_controls``.
-    If ``resets_by_variant``, a change of the variant resets parameters.
+    The module ``figures`` has the views, of which the page shows the first at the start, the views
+    of each stage, and their panels, tables and cards. The first method with the parameter
+    ``offers`` has what other methods lack. Some families have ``own_controls``. If
+    ``resets_by_variant``, a change of the variant resets parameters.
     """
 
     family: ClassVar[Family]
-    views: ClassVar[Mapping[Any, str]]
-    stages: ClassVar[Mapping[str, Sequence[Any]]]
+    figures: ClassVar[Any]
     offers: ClassVar[str]
-    pointed: ClassVar[Collection[str]]
     choice_title: ClassVar[str]
     choice_sign: ClassVar[str]
     #: Number of key numbers that are always shown.
     first_readouts: ClassVar[int]
     own_controls: ClassVar[Mapping[str, Control]] = {}
     resets_by_variant: ClassVar[bool] = False
+    #: True run and private run, and the data of their figure.
+    runs: Any
+    picture: Any
 
     def __init__(self, state: UrlState, settings: RunSettings) -> None:
         self.state, self.settings = state, settings
@@ -134,7 +134,7 @@ class Explorer(ABC):
         cls, make: Callable[[str, dict[str, Control]], DataState] = DataState
     ) -> DataState:
         """All controls of the page, with values from the link or the session."""
-        views = tuple(cls.views)
+        views = tuple(cls.figures.VIEWS)
         methods = method_controls(cls.family, sample(FIRST))
         methods[EPSILON.link] = replace(methods[EPSILON.link], first=FIRST_EPSILON)
         state = make(
@@ -243,29 +243,12 @@ class Explorer(ABC):
 
     @property
     @abstractmethod
-    def ledger(self) -> Ledger:
-        """Spends of the private run."""
-
-    @property
-    @abstractmethod
     def headline(self) -> Headline:
         """What broke."""
 
     @abstractmethod
     def readouts(self) -> list[Readout]:
         """Key numbers: the private value in large letters, the true value beside it."""
-
-    @abstractmethod
-    def panels(self) -> Panels:
-        """The picture."""
-
-    @abstractmethod
-    def cards(self) -> Sequence[StageCard]:
-        """Cards of the run's stages, in the order of the method."""
-
-    @abstractmethod
-    def frame(self) -> pd.DataFrame:
-        """Table of the numbers in the picture."""
 
     @abstractmethod
     def captions(self) -> Iterable[str]:
@@ -306,16 +289,22 @@ class Explorer(ABC):
     @property
     def shown_views(self) -> Mapping[Any, str]:
         """Views of this run, with their titles."""
-        return self.views
+        views: Mapping[Any, str] = self.figures.views_of(self.runs.private)
+        return views
+
+    def frame(self) -> pd.DataFrame:
+        """Table of the numbers in the picture."""
+        table: pd.DataFrame = self.figures.frame(self.picture, self.view)
+        return table
 
     @property
     def stage(self) -> str:
         """Stage of the view on the screen; empty if the view shows all stages."""
-        return next((name for name, views in self.stages.items() if self.view in views), "")
+        return next((name for name, views in self.figures.STAGES.items() if self.view in views), "")
 
     def open_stage(self, name: str) -> None:
         """Show the first view of a stage."""
-        views, shown = self.stages[name], self.shown_views
+        views, shown = self.figures.STAGES[name], self.shown_views
         # If the run lacks this stage, another method was chosen, which has it.
         self.state.set("view", next((one for one in views if one in shown), views[0]))
 
@@ -390,7 +379,7 @@ class Explorer(ABC):
         """
         settled = self.play(places) and self.settings.settled
         # In a view without pieces, the words of the headline have nothing to show.
-        panels = self.panels()
+        panels: Panels = self.figures.panels(self.picture, self.view)
         if panels.pieces:
             run = blake2b(repr(self._same).encode(), digest_size=8).hexdigest()
             panels = replace(panels, pieces={**panels.pieces, "run": run})
@@ -431,7 +420,8 @@ class Explorer(ABC):
     def _show_strip(self) -> None:
         if self.asked != self.view:
             self.state.set("view", self.view)
-        state, cards, config = self.state, self.cards(), self.settings.config
+        state, config = self.state, self.settings.config
+        cards: Sequence[StageCard] = self.figures.cards(self.picture)
         own = {
             card.name: [one for name in card.parameters if (one := self.card.parameter(name))]
             for card in cards
@@ -464,8 +454,9 @@ class Explorer(ABC):
     def _choices(self) -> list[Choice]:
         """Views of the shown stage if there are several, views of no stage, and switches."""
         state, shown = self.state, self.shown_views
-        staged = {view for views in self.stages.values() for view in views}
-        here = [one for one in self.stages.get(self.stage, ()) if one in shown]
+        stages = self.figures.STAGES
+        staged = {view for views in stages.values() for view in views}
+        here = [one for one in stages.get(self.stage, ()) if one in shown]
         views = here * (len(here) > 1) + [one for one in shown if one not in staged]
         choices = [
             Choice(
@@ -475,7 +466,7 @@ class Explorer(ABC):
             )
             for one in views
         ]
-        if self.view in self.pointed:
+        if self.view in self.figures.WITH_POINTS:
             other = "hidden" if self.with_points else "shown"
             choices.append(
                 Choice(
@@ -509,7 +500,7 @@ class Explorer(ABC):
     def _show_below(self, readouts: Sequence[Readout], *, settled: bool) -> None:
         config, spends = self.settings.config, self.card.spends
         if spends:
-            show_ledger(self.ledger, config.epsilon)
+            show_ledger(self.runs.private.ledger, config.epsilon)
         show_reason(self.promise)
         if spends:
             epsilon_panel(config.epsilon, config.neighbours, persons=self.promise.persons)

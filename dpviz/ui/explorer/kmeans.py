@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import ClassVar, Literal
@@ -21,23 +21,11 @@ from dpviz.families import CARDS
 from dpviz.family.card import Card
 from dpviz.family.headline import Headline
 from dpviz.family.score import OF_CLASSES
+from dpviz.figures import kmeans as kmeans_figures
 from dpviz.figures.draws import kmeans_maps
-from dpviz.figures.kmeans import (
-    STAGES,
-    VIEWS,
-    KMeansPicture,
-    View,
-    cards,
-    damage,
-    frame,
-    iterations,
-    panels,
-    stage_of,
-    views_of,
-)
+from dpviz.figures.kmeans import KMeansPicture, damage, iterations, stage_of
 from dpviz.figures.panels import Panels
 from dpviz.figures.raster import RecordRaster
-from dpviz.figures.stages import StageCard
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.choice_price import choice_price
 from dpviz.kmeans.choose_clusters import SURE
@@ -49,7 +37,6 @@ from dpviz.kmeans.scores import OF_CENTERS, SCORES
 from dpviz.kmeans.sketch import Sketch, worth_sketching
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.noise_source import NoiseSource, SeededNoise, Silenced
 from dpviz.ui.data.map_panel import cell_words
 from dpviz.ui.data.panel import ActiveData
@@ -101,9 +88,8 @@ class KMeansRuns:
 class KMeansExplorer(Explorer):
     """The page of k-means."""
 
-    family = FAMILY
-    views, stages, offers = VIEWS, STAGES, "start"
-    pointed = ("regions", "records", "grid", "chain")
+    family, offers = FAMILY, "start"
+    figures: ClassVar = kmeans_figures
     choice_title, choice_sign = "How K was chosen, and the price", "K"
     first_readouts = 2
     own_controls: ClassVar = {
@@ -177,11 +163,6 @@ class KMeansExplorer(Explorer):
         """Method, parameters and data of the panel of many draws."""
         return KMeansTrial(self.runs.truth, self.settings.config)
 
-    @property
-    def ledger(self) -> Ledger:
-        """Spends of the private run."""
-        return self.runs.private.ledger
-
     @cached_property
     def _error(self) -> dict[str, float]:
         """NICV ratio, computed once for headline and readout, because it reads all records."""
@@ -212,11 +193,6 @@ class KMeansExplorer(Explorer):
 
         words = [replace(word, text=after(word.text)) for word in said.words[:1]]
         return replace(said, text=after(said.text), words=(*words, *said.words[1:]))
-
-    @property
-    def shown_views(self) -> Mapping[View, str]:
-        """Views of this run, with their titles."""
-        return views_of(self.runs.private)
 
     @property
     def figure_key(self) -> str:
@@ -311,18 +287,6 @@ class KMeansExplorer(Explorer):
         act = partial(self.state.set, "left", "true" if silent else "silent")
         about = f"On the left: {LEFT['silent']}, instead of {LEFT['true']}."
         return [Choice(title="Left: without noise", act=act, pressed=silent, help=about)]
-
-    def panels(self) -> Panels:
-        """The picture."""
-        return panels(self.picture, self.view)
-
-    def cards(self) -> list[StageCard]:
-        """Cards of the run's stages, in the order of the method."""
-        return cards(self.picture)
-
-    def frame(self) -> pd.DataFrame:
-        """Table of the numbers in the picture."""
-        return frame(self.picture, self.view)
 
     @property
     def boxable(self) -> bool:

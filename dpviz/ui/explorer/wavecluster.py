@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 import streamlit as st
@@ -21,27 +21,18 @@ from dpviz.family.card import Card
 from dpviz.family.headline import Headline
 from dpviz.family.parameter import GIVEN
 from dpviz.family.score import OF_CLASSES
+from dpviz.figures import wavecluster as wavecluster_figures
 from dpviz.figures.draws import wavecluster_maps
 from dpviz.figures.panels import Panels
-from dpviz.figures.stages import StageCard
 from dpviz.figures.wavecluster import (
-    STAGES,
-    VIEWS,
     WITH_COUNTS,
-    WITH_POINTS,
     WITH_SUBBANDS,
-    View,
     WaveClusterPicture,
-    cards,
     damage,
-    frame,
-    panels,
     synthetic,
-    views_of,
 )
 from dpviz.figures.wavecluster.details import meaning as subbands_meaning
 from dpviz.figures.wavecluster.threshold_law import explain
-from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.ui.data.map_panel import cell_words
 from dpviz.ui.data.panel import ActiveData
@@ -95,8 +86,8 @@ class WaveClusterRuns:
 class WaveClusterExplorer(Explorer):
     """The page of WaveCluster."""
 
-    family = FAMILY
-    views, stages, pointed, offers = VIEWS, STAGES, WITH_POINTS, "alpha"
+    family, offers = FAMILY, "alpha"
+    figures: ClassVar = wavecluster_figures
     choice_title, choice_sign = "How g and p were chosen, and the price", "p"
     first_readouts = 2
 
@@ -160,11 +151,6 @@ class WaveClusterExplorer(Explorer):
         """Method, parameters and data of the panel of many draws."""
         return WaveClusterTrial(self.runs.truth, self.settings.config)
 
-    @property
-    def ledger(self) -> Ledger:
-        """Spends of the private run."""
-        return self.runs.private.ledger
-
     @cached_property
     def closer(self) -> RunSettings:
         """The settings with the values of g and p that the method chose, for the panels below."""
@@ -212,11 +198,6 @@ class WaveClusterExplorer(Explorer):
         """Whether good scores mean something: clusters are told apart, and some are left."""
         return self.joined is None and bool((self.fates.of != "lost").any())
 
-    @property
-    def shown_views(self) -> Mapping[View, str]:
-        """Views of this run, with their titles."""
-        return views_of(self.runs.private)
-
     @cached_property
     def picture(self) -> WaveClusterPicture:
         """Data of the figure."""
@@ -234,22 +215,10 @@ class WaveClusterExplorer(Explorer):
             with_points=self.with_points,
         )
 
-    def panels(self) -> Panels:
-        """The picture."""
-        return panels(self.picture, self.view)
-
-    def cards(self) -> list[StageCard]:
-        """Cards of the run's stages, in the order of the method."""
-        return cards(self.picture, self.runs.private)
-
     @property
     def broken(self) -> tuple[str, str, str]:
         """Stage at which the selected cluster first differs, its mark, and the same in words."""
         return broken_at(self.closer, self.runs.truth, self.runs.private.stages)
-
-    def frame(self) -> pd.DataFrame:
-        """Table of the numbers in the picture."""
-        return frame(self.picture, self.view)
 
     def note(self, picked: Mapping[str, int]) -> Mapping[str, Any] | None:
         """Say beside the picked cluster what broke it."""
