@@ -53,6 +53,11 @@ def _visible(character: str) -> str:
     return " " if character.isspace() else repr(character)[1:-1]
 
 
+def docs_link(page: str, label: str) -> str:
+    """Markdown of a link to a documentation page, which Streamlit opens in a new window."""
+    return f"[{plain_text(label)}](docs?page={page})"
+
+
 def show_error(text: object, icon: str = ":material/error:") -> None:
     """Show an error or a sentence as plain text."""
     st.error(plain_text(text), icon=icon)

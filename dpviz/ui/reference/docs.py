@@ -17,9 +17,8 @@ from streamlit.components.v1 import declare_component
 from dpviz.docs.page import GROUPS
 from dpviz.docs.site import build as build_site
 from dpviz.docs.site import pages
-from dpviz.ui.messages import plain_text
+from dpviz.ui.messages import docs_link, plain_text
 from dpviz.ui.session.state import Control, UrlState, choice
-from dpviz.ui.widgets.docs_link import docs_link
 
 _FOLDER = Path(tempfile.mkdtemp(prefix="dpviz-docs-"))
 atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)

@@ -7,8 +7,8 @@ import html
 import streamlit as st
 
 from dpviz.docs.glossary import entries
+from dpviz.ui.messages import docs_link
 from dpviz.ui.session.state import Control, UrlState, choice
-from dpviz.ui.widgets.docs_link import docs_link
 from dpviz.ui.widgets.show import segments
 
 #: Parts of the page; each has the beginnings of the names of its groups.

@@ -11,8 +11,7 @@ from dpviz.experiments import ablations, utility
 from dpviz.experiments.utility import SCORES
 from dpviz.families import CARDS
 from dpviz.family.card import Card
-from dpviz.ui.messages import plain_text
-from dpviz.ui.widgets.docs_link import docs_link
+from dpviz.ui.messages import docs_link, plain_text
 from dpviz.ui.widgets.show import csv_button, spread_text
 
 COST_HELP = (

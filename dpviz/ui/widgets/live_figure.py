@@ -42,27 +42,21 @@ def live_figure(
 ) -> Any:
     """Show a figure, or redraw it in place.
 
-    Colours, fonts and grid lines come from the page's theme, not from the figure's template. The
-    figure's own settings override the theme. Zoom and pan stay while ``layout.uirevision`` stays
-    the same (it is constant if it is not set). Plotly interprets tags in texts, so escape untrusted
-    text with :func:`dpviz.figures.marks.literal`.
+    Colours, fonts and grid lines come from the page's theme, unless the figure sets them. Zoom and
+    pan stay while ``layout.uirevision`` stays the same. Plotly interprets tags in texts, so escape
+    untrusted text with :func:`dpviz.figures.marks.literal`.
 
     Parameters
     ----------
     figure
         The figure's ``data`` and ``layout`` as in Plotly's JSON, with NumPy arrays.
-    height, share
-        Height in pixels, or as a fraction of the window's height; the larger height is used.
-    alt
-        Description of the figure for people who cannot see it.
-    least_width
-        Least width in pixels; on a narrower page, the figure scrolls.
+    height, share, least_width
+        Height in pixels, or as a fraction of the window's height; the larger height is used. Least
+        width in pixels; on a narrower page, the figure scrolls.
     pairs
         Indices of heatmap traces (true, private) of one shape. Both traces get ``customdata`` for
         ``hovertemplate``: the other trace's value and the error (private minus true). If the
         trace's ``meta`` has lists ``across`` and ``up``, the texts of column and row follow.
-    base_name
-        File name, without extension, of downloaded images.
     clickable, boxable
         Whether a click on a point, or drawing a box, makes the program run again.
     fills
@@ -86,7 +80,7 @@ def live_figure(
         "height": height,
         "share": share,
         "least_width": least_width,
-        "pairs": [list(pair) for pair in pairs],
+        "pairs": [*map(list, pairs)],
         "base_name": base_name,
         "key": key,
         "script": plotly_url(),

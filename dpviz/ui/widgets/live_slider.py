@@ -17,7 +17,6 @@ from typing import Any, Literal, NamedTuple
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpviz.base.errors import InputError
 from dpviz.ui.widgets.assets import component
 
 _mount = component("live_slider")
@@ -72,10 +71,11 @@ class _Range:
     def clamp(self, value: object) -> float | None:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return None
-        if not math.isfinite(value):
-            return None
-        inside = min(self.high, max(self.low, float(value)))
-        return float(round(inside)) if self.integer else inside
+        return self.inside(value) if math.isfinite(value) else None
+
+    def inside(self, value: float) -> float:
+        within = min(self.high, max(self.low, float(value)))
+        return float(round(within)) if self.integer else within
 
 
 @dataclass
@@ -108,9 +108,8 @@ def live_slider(
 ) -> LiveValue:
     """Show a slider with a number box and return its value.
 
-    As with Streamlit's own widgets, the value is in ``st.session_state[key]``. To move the slider
-    from the program, set this entry before this call, for example in a callback. To return to
-    `value`, delete the entry. If `value` changes, the slider moves, too.
+    The value is in ``st.session_state[key]``. To move the slider, set this entry before this call;
+    to return to `value`, delete the entry. If `value` changes, the slider moves, too.
 
     Parameters
     ----------
@@ -121,26 +120,14 @@ def live_slider(
         range, 1 for integers, 0.02 decades on a log scale.
     scale
         Map from positions to values. Log values are rounded to three significant digits.
-    low_label, high_label
-        Meaning of the ends, such as "more private" and "more accurate".
     format
         One of ``%d``, ``%.2f``, ``%.3g`` with any text around it.
     play
         Whether a button moves the slider to its end step by step.
-    curve
-        Place of a curve; None if the slider has no curve.
-
-    Raises
-    ------
-    InputError
-        If the range is empty, not finite, or not positive on a log scale.
     """
-    _check_range(label, low, high, scale)
     allowed = _Range(float(low), float(high), integer)
-    start = allowed.clamp(value)
-    if start is None:
-        raise InputError(f"{label} = {value!r} is not a finite number: give one.")
-    link = _link(key, start)
+    start = allowed.inside(value)
+    link: _Link = st.session_state.setdefault(f"{key}::link", _Link(start, start))
     _follow_program(key, link, start, allowed)
     spec = {
         "label": label,
@@ -207,24 +194,6 @@ def _choosing(slider: str, key: str, curve: CurvePlace | None) -> dict[str, Any]
                 curve.choose(one.name, str(chosen["value"]))
 
     return {"on_choice_change": choose}
-
-
-def _check_range(label: str, low: float, high: float, scale: str) -> None:
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise InputError(
-            f"{label}: give a range from a lower to a higher finite number, not {low!r} to "
-            f"{high!r}."
-        )
-    if scale == "log" and low <= 0:
-        raise InputError(f"{label}: a log scale can't start at {low!r}: start above 0.")
-
-
-def _link(key: str, start: float) -> _Link:
-    name = f"{key}::link"
-    if name not in st.session_state:
-        st.session_state[name] = _Link(passed=start, returned=start)
-    link: _Link = st.session_state[name]
-    return link
 
 
 def _follow_program(key: str, link: _Link, start: float, allowed: _Range) -> None:
