@@ -119,7 +119,7 @@ def curve_key(plan: Plan) -> Hashable:
     return (
         subject.dataset.digest, str(bounds), bounds.declared, subject.outside, plan.methods,
         plan.variant, plan.neighbours, plan.axis, plan.epsilons, plan.values, plan.seeds,
-        tuple(sorted((name, str(value)) for name, value in plan.options.items())),
+        str(sorted(plan.options.items())), str(sorted(subject.settings.items())),
     )  # fmt: skip
 
 

@@ -367,7 +367,7 @@ def test_times_on_workers_say_what_was_measured_and_what_an_hour_costs(app):
 
 
 def test_times_on_workers_are_shown_of_either_variant(app, monkeypatch):
-    read, sound = "dpviz.ui.compare.worker_times.worker_times", worker_times("sound")
+    read, sound = "dpviz.ui.compare.illustrations.worker_times", worker_times("sound")
 
     def shown(test: AppTest) -> str:
         return figure(test)["figure"]["data"][0]["name"].rpartition(", ")[2]

@@ -25,6 +25,7 @@ from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.figures.compare import LINES
 from dpviz.figures.looks import METHODS
 from dpviz.privacy.ledger import Neighbours, check_epsilon
+from dpviz.ui.compare.illustrations import MOST_PRICE
 from dpviz.ui.compare.paper_sets import given_subject, paper_sets_panel
 from dpviz.ui.compare.runs import (
     SweepRequest,
@@ -34,7 +35,6 @@ from dpviz.ui.compare.runs import (
     offered,
     quick_scores,
 )
-from dpviz.ui.compare.worker_times import MOST_PRICE
 from dpviz.ui.data.domain_panel import domain_panel
 from dpviz.ui.data.own_data import loaded, own_data
 from dpviz.ui.data.own_states import OwnData

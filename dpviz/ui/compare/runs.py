@@ -15,6 +15,7 @@ from dpviz.base.errors import shown
 from dpviz.base.numbers import written_out
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.samples import sample_names
+from dpviz.experiments.curve import curve_key
 from dpviz.experiments.sweep import (
     COLUMNS,
     OWN,
@@ -149,14 +150,8 @@ class SweepRequest:
     @property
     def key(self) -> str:
         """Key of a request; requests with the same runs have the same key."""
-        plan = self.any
-        subjects = [
-            (name, one.dataset.digest, one.bounds(plan.variant), one.outside, one.settings)
-            for name, one in self.subjects.items()
-        ]
-        runs = (plan.methods, plan.epsilons, plan.axis, plan.values, plan.seeds)
-        shared = (*runs, plan.variant, plan.options, plan.scores)
-        return str((subjects, [one.neighbours for one in self.plans.values()], *shared))
+        plans = self.plans.items()
+        return str([(name, plan.scores, curve_key(plan)) for name, plan in plans])
 
 
 def _settings_words(plan: Plan) -> list[str]:

@@ -21,8 +21,7 @@ from dpviz.family.parameter import EPSILON
 from dpviz.family.score import Score
 from dpviz.figures.compare import Line
 from dpviz.metrics.bands import Band, band_words
-from dpviz.ui.explorer.curve_menu import second_method
-from dpviz.ui.explorer.settings import RunSettings
+from dpviz.ui.explorer.settings import RunSettings, second_method
 from dpviz.ui.session.cache import curve_of
 from dpviz.ui.session.job import follow, job_of, pause, start
 from dpviz.ui.session.state import UrlState

@@ -35,11 +35,11 @@ from dpviz.ui.data.rows import offer_box
 from dpviz.ui.data.run_title import stamp_of
 from dpviz.ui.data.state import FIRST, DataState, data_controls, take_followed
 from dpviz.ui.explorer.curve import show_curves
-from dpviz.ui.explorer.curve_menu import curve_controls
 from dpviz.ui.explorer.draws import Setting, draws_panel
 from dpviz.ui.explorer.settings import (
     ABOUT_POINTS,
     RunSettings,
+    curve_controls,
     draw_controls,
     run_settings,
     take_method,

@@ -15,15 +15,15 @@ from dpviz.family.card import Card
 from dpviz.family.claim import claim
 from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON, Parameter
+from dpviz.figures.compare import LINES
 from dpviz.grid.domain import Domain
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.run_title import stamp_of
-from dpviz.ui.explorer.curve_menu import curve_choices, menu_words
 from dpviz.ui.messages import plain_text
-from dpviz.ui.session.state import MAX_SEED, UrlState
+from dpviz.ui.session.state import MAX_SEED, Control, UrlState, choice
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.first_method import show_first
-from dpviz.ui.widgets.live_slider import CurvePlace
+from dpviz.ui.widgets.live_slider import Choice, CurvePlace
 from dpviz.ui.widgets.parameters import (
     config_of,
     dragged,
@@ -40,6 +40,9 @@ ABOUT_POINTS = (
     "Shows the true points in grey over the noisy side. A release does not have them, and only "
     "people who may see the records may see these points."
 )
+
+#: Value of the control "with" if one curve is shown.
+ALONE = "none"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -118,12 +121,42 @@ def run_settings(
 def _place_of(state: UrlState, parameter: Parameter, family: Family) -> CurvePlace:
     if parameter.name != EPSILON.name or not family.methods[state.get("method")].card.spends:
         return CurvePlace()
+    second = second_method(state)
     return CurvePlace(
         always=True,
-        menu=menu_words(state),
-        choices=curve_choices(state, family),
+        menu=f"vs {CARDS[second].title}" if second else "compare",
+        choices=_curve_choices(state, family),
         choose=state.set,
     )
+
+
+def curve_controls(family: Family) -> dict[str, Control]:
+    """Controls of the curves: the second method, and medians or means."""
+    return {
+        # Not shared: other pages can't show methods of this family.
+        "with": Control(ALONE, choice("with", (ALONE, *_spending(family)))),
+        "line": Control("median", choice("line", tuple(LINES)), shared=True),
+    }
+
+
+def _spending(family: Family) -> tuple[str, ...]:
+    return tuple(name for name, one in family.methods.items() if one.card.spends)
+
+
+def _curve_choices(state: UrlState, family: Family) -> tuple[Choice, ...]:
+    """Choices of the menu of the curve over epsilon."""
+    others = [name for name in _spending(family) if name != state.get("method")]
+    titles = {ALONE: "no other method"} | {name: CARDS[name].title for name in others}
+    return (
+        Choice("with", "Compare with", titles, second_method(state) or ALONE),
+        Choice("line", "Lines", dict[str, str](LINES.items()), state.get("line")),
+    )
+
+
+def second_method(state: UrlState) -> str:
+    """The second method; "" if there is none."""
+    name: str = state.get("with")
+    return "" if name in (ALONE, state.get("method")) else name
 
 
 def _no_share(state: UrlState, card: Card, family: Family, place: DeltaGenerator) -> None:
