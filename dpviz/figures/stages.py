@@ -27,6 +27,10 @@ class Thumbnail:
     palette: tuple[str, ...]
 
 
+#: Thumbnails of the true and of the private run; None if a run has nothing to show.
+Thumbnails = tuple[Thumbnail | None, Thumbnail | None]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StageCard:
     """What the strip shows of one stage."""
@@ -35,8 +39,7 @@ class StageCard:
     fact: str  # in few letters; the reason if the stage is missing
     said: str  # the fact in words, with the true value
     parameters: tuple[str, ...]  # names of those that act at this stage
-    #: True and private picture; None if a run has nothing to show.
-    thumbnails: tuple[Thumbnail | None, Thumbnail | None] = (None, None)
+    thumbnails: Thumbnails = (None, None)
     missing: bool = False  # whether the method has no such stage
     offer: bool = False  # whether another method has what is missing here
 

@@ -214,7 +214,7 @@ def page() -> None:
         columns=active.dataset.columns,
         title="a · b",
     )
-    diagnosis_panel(settings, runs.truth, runs.private.stages, scene)
+    diagnosis_panel(settings, scene)
     state.write()
 
 

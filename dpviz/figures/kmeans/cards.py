@@ -10,12 +10,17 @@ from numpy.typing import NDArray
 from dpviz.base.numbers import counted
 from dpviz.figures.kmeans.centres import places_of
 from dpviz.figures.kmeans.picture import KMeansPicture
-from dpviz.figures.stages import MOST, StageCard, Thumbnail, of_labels, of_values, with_marks
+from dpviz.figures.stages import (
+    MOST,
+    StageCard,
+    Thumbnail,
+    Thumbnails,
+    of_labels,
+    of_values,
+    with_marks,
+)
 from dpviz.kmeans.family import FAMILY
-from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import Centers, KMeansRun
-
-Thumbnails = tuple[Thumbnail | None, Thumbnail | None]
 
 #: Share of a cluster's colour in its region.
 _PALE = 0.45
@@ -133,12 +138,10 @@ def _regions(picture: KMeansPicture, step: int) -> Thumbnails:
 
 def _map(picture: KMeansPicture, run: KMeansRun, step: int) -> Thumbnail:
     """Regions of the centres (only with two columns), with a mark at each centre."""
-    centers, axes, mode = picture.centers_at(run, step), list(picture.raster.axes), picture.mode
-    labels = np.zeros((MOST, MOST), np.int32)
+    centers, mode = picture.centers_at(run, step), picture.mode
+    labels = np.zeros((MOST, MOST), np.intp)
     if picture.truth.records.domain.ndim == 2:
-        scaled = picture.truth.space.scale(centers)[:, axes]
-        numbers = picture.numbers_at(run, step).astype(np.int32)
-        labels += numbers[nearest(_LATTICE, scaled)].reshape(MOST, MOST)
+        labels = picture.numbers_at(run, step)[picture.regions_of(centers, MOST)]
     drawn = of_labels(labels, int(labels.max()), mode, _PALE)
     return with_marks(drawn, _cells(picture, centers), mode)
 
@@ -148,7 +151,3 @@ def _cells(picture: KMeansPicture, centers: Centers) -> NDArray[np.intp]:
     places = np.stack(places_of(picture, centers), axis=-1)
     share = (places - domain.lows) / (domain.highs - domain.lows)
     return np.clip((MOST * share).astype(np.intp), 0, MOST - 1)
-
-
-_AXIS = (2 * np.arange(MOST) + 1) / MOST - 1
-_LATTICE = np.stack(np.meshgrid(_AXIS, _AXIS, indexing="ij"), axis=-1).reshape(-1, 2)

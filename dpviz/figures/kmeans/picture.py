@@ -17,6 +17,7 @@ from dpviz.figures.raster import RecordRaster
 from dpviz.figures.theme import Mode
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.family import FAMILY
+from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth
@@ -114,6 +115,13 @@ class KMeansPicture:
         made = self.before.iterations[:step]
         centers = self.centers_at(run, step)
         return replace(run, centers=centers, iterations=made, before=None, chain=None)
+
+    def regions_of(self, centers: Centers, side: int) -> NDArray[np.int32]:
+        """Nearest centre of each cell of a square lattice over both shown columns."""
+        scaled = self.truth.space.scale(centers)[:, list(self.raster.axes)]
+        axis = (2 * np.arange(side) + 1) / side - 1
+        lattice = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+        return nearest(lattice, scaled).reshape(side, side)
 
     def noisy_at(self, step: int) -> NDArray[Any] | None:
         """Noisy numbers of records of private centres at a step; None if no release has them."""

@@ -28,7 +28,7 @@ from dpviz.figures.raster import MOST_CELLS
 from dpviz.grid.counts import cell_width
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.passes import nearest
-from dpviz.kmeans.run import Centers, KMeansRun
+from dpviz.kmeans.run import KMeansRun
 
 #: Noisy numbers of records are shown if there are at most this many private centres.
 _MOST_COUNTED = 20
@@ -99,7 +99,9 @@ def private_ground(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Tr
     # Everything except the overlay uses private numbers only.
     drawn, domain, centers = [], picture.shown_domain, picture.centers_at(run, step)
     if picture.truth.records.domain.ndim == 2:
-        drawn.append(_coloured(picture, run, step, _regions_of(picture, centers), np.uint8(0)))
+        drawn.append(
+            _coloured(picture, run, step, picture.regions_of(centers, MOST_CELLS), np.uint8(0))
+        )
     if picture.with_points:
         counts = picture.raster.counts
         drawn.append(true_points(counts, domain, cell_width(domain, counts.shape), picture.mode))
@@ -124,18 +126,11 @@ def _records(picture: KMeansPicture, run: KMeansRun, step: int) -> Trace:
     # With more than two columns, a cell shows the cluster of one of its records.
     truth, raster, centers = picture.truth, picture.raster, picture.centers_at(run, step)
     if truth.records.domain.ndim == 2:
-        labels = _regions_of(picture, centers)
+        labels = picture.regions_of(centers, MOST_CELLS)
     else:
         scale = truth.space.scale
         labels = raster.painted(nearest(scale(raster.examples), scale(centers)), -1)
     return _coloured(picture, run, step, labels, raster.shade)
-
-
-def _regions_of(picture: KMeansPicture, centers: Centers) -> NDArray[np.int32]:
-    scaled = picture.truth.space.scale(centers)[:, list(picture.raster.axes)]
-    axis = (2 * np.arange(MOST_CELLS) + 1) / MOST_CELLS - 1
-    lattice = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
-    return nearest(lattice, scaled).reshape(MOST_CELLS, MOST_CELLS)
 
 
 def _coloured(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpviz.base.numbers import counted, readable
-from dpviz.figures.stages import StageCard, Thumbnail, of_labels, of_values, shrunk
+from dpviz.figures.stages import StageCard, Thumbnail, Thumbnails, of_labels, of_values, shrunk
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.figures.wavecluster.significant import palette
 from dpviz.figures.wavecluster.stage import scale_end
@@ -16,8 +16,6 @@ from dpviz.wavecluster.pipeline import Run, Stages
 
 #: Steps of the ledger whose noise is not in the counts.
 _OTHERS = ("records", "nonpositive", "threshold")
-
-Thumbnails = tuple[Thumbnail | None, Thumbnail | None]
 
 
 def cards(picture: WaveClusterPicture) -> list[StageCard]:

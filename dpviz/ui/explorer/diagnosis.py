@@ -45,19 +45,16 @@ _CARDS: dict[Stage, str] = {
 
 
 def note_on(
-    picked: Mapping[str, int],
-    settings: RunSettings,
-    truth: Truth,
-    private: Stages,
-    picture: WaveClusterPicture,
+    picked: Mapping[str, int], settings: RunSettings, picture: WaveClusterPicture
 ) -> dict[str, Any] | None:
     """Note beside a picked cluster, for the picture; None if this run does not have the cluster.
 
     ``picked`` has the panel (1 = true, 2 = private) and the cluster's number there, and the panel
     ``on`` which the user clicked. While a slider moves, the note says only the fate.
     """
-    found, number = picture.fates, picked["number"]
-    cluster, other = number, 3 - picked["on"]
+    found, truth, private = picture.fates, picture.truth, picture.private
+    number, other = picked["number"], 3 - picked["on"]
+    cluster = number
     if picked["panel"] == 2:
         (labels,) = np.nonzero(picture.numbers[1] == number)
         if not labels.size:
@@ -79,9 +76,7 @@ def note_on(
     st.session_state[_LAST] = (truth, cluster)
     text = ""
     if settings.settled:
-        finer = _finer(settings, truth)
-        made = diagnostics_of(truth, private, settings.config, settings.seed, finer)
-        text = in_words(made.diagnose(cluster))
+        text = in_words(_diagnostics(settings, picture).diagnose(cluster))
     match = int(picture.numbers[1][found.match[cluster - 1]])
     return {
         "title": f"Cluster {cluster}: {FATE_TITLES[found.of[cluster - 1]]}",
@@ -110,23 +105,19 @@ def _on_new(inside: NDArray[np.bool_], true: Stages) -> str:
     return f"Of its {whole}, {kept:,} are significant without noise, in true {named}."
 
 
-def diagnosis_panel(
-    settings: RunSettings, truth: Truth, private: Stages, picture: WaveClusterPicture
-) -> None:
+def diagnosis_panel(settings: RunSettings, picture: WaveClusterPicture) -> None:
     """Follow one true cluster through the stages, unless the panel is closed."""
-    lazy_expander(
-        "What broke this cluster?",
-        key="wavecluster:diagnosis",
-        draw=partial(_show, settings, truth, private, picture),
-    )
+    draw = partial(_show, settings, picture)
+    lazy_expander("What broke this cluster?", key="wavecluster:diagnosis", draw=draw)
 
 
-def broken_at(settings: RunSettings, truth: Truth, private: Stages) -> tuple[str, str, str]:
+def broken_at(settings: RunSettings, picture: WaveClusterPicture) -> tuple[str, str, str]:
     """Card at which the selected cluster first differs, its mark, and the same in words.
 
     A cluster is selected if the user chose it, or if the panel is open; otherwise the texts are
     empty.
     """
+    truth, private = picture.truth, picture.private
     known, cluster = st.session_state.get(_LAST, (None, 0))
     opened = st.session_state.get("wavecluster:diagnosis") and truth.stages.n_clusters
     if known is not truth and not opened:
@@ -146,15 +137,16 @@ def _first(diagnostics: Diagnostics) -> int:
     return int(diagnostics.retained.argmin()) + 1
 
 
-def _show(
-    settings: RunSettings, truth: Truth, private: Stages, picture: WaveClusterPicture
-) -> None:
-    if not truth.stages.n_clusters:
+def _diagnostics(settings: RunSettings, picture: WaveClusterPicture) -> Diagnostics:
+    truth, finer = picture.truth, _finer(settings, picture.truth)
+    return diagnostics_of(truth, picture.private, settings.config, settings.seed, finer)
+
+
+def _show(settings: RunSettings, picture: WaveClusterPicture) -> None:
+    if not picture.true.n_clusters:
         show_caption("Without noise there is no cluster here: choose a lower p, or another grid.")
         return
-    diagnostics = diagnostics_of(
-        truth, private, settings.config, settings.seed, _finer(settings, truth)
-    )
+    diagnostics = _diagnostics(settings, picture)
     diagnosis = diagnostics.diagnose(_chosen(diagnostics))
     draws = _draws(settings, diagnostics.truth)
     st.markdown(in_words(diagnosis, draws))

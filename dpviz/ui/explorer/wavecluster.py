@@ -218,11 +218,11 @@ class WaveClusterExplorer(Explorer):
     @property
     def broken(self) -> tuple[str, str, str]:
         """Stage at which the selected cluster first differs, its mark, and the same in words."""
-        return broken_at(self.closer, self.runs.truth, self.runs.private.stages)
+        return broken_at(self.closer, self.picture)
 
     def note(self, picked: Mapping[str, int]) -> Mapping[str, Any] | None:
         """Say beside the picked cluster what broke it."""
-        return note_on(picked, self.closer, self.runs.truth, self.runs.private.stages, self.picture)
+        return note_on(picked, self.closer, self.picture)
 
     @property
     def boxable(self) -> bool:
@@ -301,7 +301,7 @@ class WaveClusterExplorer(Explorer):
 
     def show_panels_below(self) -> None:
         """Show the panel that explains at which step a cluster broke."""
-        diagnosis_panel(self.closer, self.runs.truth, self.runs.private.stages, self.picture)
+        diagnosis_panel(self.closer, self.picture)
 
     # -- OCM and 2CE need ten additional private runs. If these runs are slow, a job makes them
     # -- after the figure is shown, but not while a slider is dragged.
@@ -360,6 +360,10 @@ class WaveClusterExplorer(Explorer):
         wrong = CELLS_WRONG.compute(Evaluation(truth, private.stages))
         latest = agreement or st.session_state.get(_LAST, {})
         true = truth.stages
+
+        def scored(name: str, *said: Any, **more: Any) -> Readout:
+            return score_readout(SCORES[name], *said, **more)
+
         cells = int(private.stages.significant.sum())
         rank = f"Here {counted(cells, 'cell')} {'is' if cells == 1 else 'are'} significant."
         if private.stages.threshold.k is None:
@@ -376,35 +380,31 @@ class WaveClusterExplorer(Explorer):
                 "cells in common. Beside them: clusters that noise invented, and lost ones.",
             ),
             score_readout(CELLS_WRONG, f"{wrong:.1%}", wrong),
-            score_readout(
-                SCORES["clusters"],
-                f"{private.stages.n_clusters:,}",
-                beside=f"true {true.n_clusters:,}",
+            scored(
+                "clusters", f"{private.stages.n_clusters:,}", beside=f"true {true.n_clusters:,}"
             ),
-            score_readout(SCORES["dsg_c"], f"{scores['dsg_c']:.3f}", scores["dsg_c"]),
+            scored("dsg_c", f"{scores['dsg_c']:.3f}", scores["dsg_c"]),
             *(
-                score_readout(
-                    SCORES[name], f"{latest[name]:.3f}", latest[name], stale=not agreement
-                )
+                scored(name, f"{latest[name]:.3f}", latest[name], stale=not agreement)
                 if name in latest
-                else score_readout(SCORES[name], "…")
+                else scored(name, "…")
                 for name in HELD_OUT
             ),
-            score_readout(
-                SCORES["f_measure"],
+            scored(
+                "f_measure",
                 f"{scores['f_measure']:.3f}",
                 scores["f_measure"],
                 sign="F",
                 help="If each cell counts once and noise is a cluster, as in figure 7 of Chen, Yu "
                 f"and Chirkova, F is {scores['f_cells']:.3f}.",
             ),
-            score_readout(
-                SCORES["noise_points"],
+            scored(
+                "noise_points",
                 f"{truth.noise_points(private.stages):,}",
                 beside=f"true {truth.noise_points(true):,}",
             ),
-            score_readout(
-                SCORES[RANK],
+            scored(
+                RANK,
                 f"{private.k:,}",
                 beside=f"true {true_rank:,}" + (f", off by {off:.0%}" if true_rank else ""),
                 help=f"{rank} {promised}".strip(),

@@ -75,15 +75,9 @@ def take_defaults(state: UrlState, family: Family, but: Collection[str] = ()) ->
 def config_of(state: UrlState, family: Family, neighbours: Neighbours) -> Any:
     """Configuration from the controls of :func:`method_controls`."""
     card = family.methods[state.get("method")].card
-    given = {}
-    for one in card.parameters:
-        given[one.name] = one.value(state.get(one.link))
-    return family.config(
-        method=card.name,
-        variant=card.variant(state.get("variant")).name,
-        neighbours=neighbours,
-        **given,
-    )
+    given = {one.name: one.value(state.get(one.link)) for one in card.parameters}
+    variant = card.variant(state.get("variant")).name
+    return family.config(method=card.name, variant=variant, neighbours=neighbours, **given)
 
 
 def left_to_method(state: UrlState, card: Card, family: Family) -> tuple[str, ...]:
@@ -150,22 +144,21 @@ def _live(
     curve: CurvePlace | None = None,
 ) -> LiveValue:
     low_label, high_label = one.ends
-    arguments: dict[str, Any] = {"low": one.low, "high": one.high, "help": one.help}
-    if one.step is not None:
-        arguments["step"] = one.step
-    if one.format is not None:
-        arguments["format"] = one.format
     return live_slider(
         label or one.label,
         key=key,
         value=value,
+        low=one.low or 0.0,
+        high=one.high or 0.0,
+        step=one.step,
         scale="log" if one.log else "linear",
         integer=one.kind != "number",
+        help=one.help,
         low_label=low_label,
         high_label=high_label,
+        format=one.format,
         disabled=disabled,
         curve=curve,
-        **arguments,
     )
 
 
