@@ -81,10 +81,7 @@ def score_of_curve(method: str) -> str:
 
 
 def curve_axes(method: str, chosen: Collection[str] = ()) -> tuple[str, ...]:
-    """Parameters over which a method has a curve: those with a slider; none if it adds no noise.
-
-    ``chosen`` are the parameters that the method chooses itself.
-    """
+    """Parameters with a slider, except ``chosen`` by the method; none if it adds no noise."""
     if not CARDS[method].spends:
         return ()
     return tuple(one.name for one in axes([method]) if any(one.ends) and one.name not in chosen)

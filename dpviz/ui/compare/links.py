@@ -22,10 +22,7 @@ def explorer_link(
     seed: int,
     step: Mapping[str, float] | None = None,
 ) -> dict[str, str]:
-    """Parameters of the link that shows a run of a one-data-set plan in its explorer.
-
-    ``data`` is the data set's name in links; ``step`` is one of the plan's steps.
-    """
+    """Link to a run of a one-data-set plan; ``data`` is the set's name in links."""
     (subject,) = plan.subjects
     chosen = plan.parameters(subject, method, step)
     if subject.dataset.counts is not None:
@@ -45,10 +42,7 @@ def explorer_link(
 
 
 def command_lines(request: SweepRequest) -> list[str]:
-    """Command lines that together make all rows; each line makes the rows of one data set.
-
-    A method whose options differ from its defaults has a separate command line.
-    """
+    """Command lines that make all rows: one per data set, and per method with own options."""
     lines = []
     for name, plan in request.plans.items():
         special = [(method,) for method in plan.methods if _own_options(plan, method)]

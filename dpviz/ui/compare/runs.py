@@ -155,10 +155,7 @@ class SweepRequest:
 
 
 def _settings_words(plan: Plan) -> list[str]:
-    """Columns and domain of a one-data-set plan, and the parameters that its methods have.
-
-    A parameter that has no place in titles is named if it is not the default.
-    """
+    """Columns and domain of a one-data-set plan, and parameters that differ from defaults."""
     (subject,) = plan.subjects
     bounds = subject.bounds(plan.variant)
     ends = dict.fromkeys(
@@ -310,10 +307,7 @@ def draw_all(
     progress: Progress,
     cancelled: IsCancelled,
 ) -> int:
-    """Run plans one after the other, and store their rows; return the number of stored rows.
-
-    After a cancel, the finished rows of the last plan are stored as well.
-    """
+    """Run plans and store their rows, also those before a cancel; return their number."""
     work = Work(sum(plan.settings * len(plan.seeds) for plan in pieces), "runs", progress)
     notes = found.notes[request] = []
     for plan in pieces:

@@ -52,10 +52,7 @@ class _Drawn:
 
 
 def show_curves(state: UrlState, settings: RunSettings, family: Family) -> None:
-    """Give the sliders their curves, and fill them in a job that stops while a slider is dragged.
-
-    These are the curve over epsilon, and the curve over the parameter whose slider was used last.
-    """
+    """Give epsilon and the slider that was used last their curves, which a job fills."""
     job, known = job_of(f"{state.page}:curve job"), f"{state.page}:curves shown"
     if not settings.settled:
         if job:

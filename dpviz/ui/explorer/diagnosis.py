@@ -47,11 +47,7 @@ _CARDS: dict[Stage, str] = {
 def note_on(
     picked: Mapping[str, int], settings: RunSettings, picture: WaveClusterPicture
 ) -> dict[str, Any] | None:
-    """Note beside a picked cluster, for the picture; None if this run does not have the cluster.
-
-    ``picked`` has the panel (1 = true, 2 = private) and the cluster's number there, and the panel
-    ``on`` which the user clicked. While a slider moves, the note says only the fate.
-    """
+    """Note beside a cluster (``panel``, ``number``) that was clicked ``on`` a panel, or None."""
     found, truth, private = picture.fates, picture.truth, picture.private
     number, other = picked["number"], 3 - picked["on"]
     cluster = number
@@ -112,11 +108,7 @@ def diagnosis_panel(settings: RunSettings, picture: WaveClusterPicture) -> None:
 
 
 def broken_at(settings: RunSettings, picture: WaveClusterPicture) -> tuple[str, str, str]:
-    """Card at which the selected cluster first differs, its mark, and the same in words.
-
-    A cluster is selected if the user chose it, or if the panel is open; otherwise the texts are
-    empty.
-    """
+    """Card at which the selected cluster first differs, its mark and words, or empty texts."""
     truth, private = picture.truth, picture.private
     known, cluster = st.session_state.get(_LAST, (None, 0))
     opened = st.session_state.get("wavecluster:diagnosis") and truth.stages.n_clusters

@@ -193,10 +193,7 @@ class Explorer(ABC):
         place: DeltaGenerator | None = None,
         follow: Callable[[RunSettings], None] = lambda _: None,
     ) -> None:
-        """Show the page: the settings in the sidebar or in ``place``, the sliders, and the run.
-
-        ``follow`` is called with the settings of each run, before the run is shown.
-        """
+        """Show the page; settings are in the sidebar or ``place``, and go to ``follow``."""
         with place or st.sidebar:
             active = cls.sidebar(state)
             if place is None:
@@ -215,10 +212,7 @@ class Explorer(ABC):
         follow: Callable[[RunSettings], None],
         curves: bool,
     ) -> bool:
-        """Show the sliders and the run; return False while the user drags a slider.
-
-        With ``curves``, the sliders have their utility curves.
-        """
+        """Show sliders, with ``curves``, and the run; return False during a drag."""
         with st.container(key="explorer"):
             settings, places = run_settings(state, active, cls.family, curves=curves)
             settled = settings.settled
@@ -373,10 +367,7 @@ class Explorer(ABC):
         return bool(self.state.get("points") == "shown")
 
     def show(self, places: Sequence[DeltaGenerator]) -> bool:
-        """Show the run; return False while the user drags a slider.
-
-        ``places`` are the columns beside the sliders that are still empty.
-        """
+        """Show the run; ``places`` are columns beside the sliders; return False during a drag."""
         settled = self.play(places) and self.settings.settled
         # In a view without pieces, the words of the headline have nothing to show.
         panels: Panels = self.figures.panels(self.picture, self.view)

@@ -236,11 +236,7 @@ class KMeansExplorer(Explorer):
         )
 
     def play(self, places: Sequence[DeltaGenerator]) -> bool:
-        """Show the iteration player; return False while the user drags it.
-
-        The player shows the result until the user chooses a step. It shows the result again when
-        the number of iterations changes.
-        """
+        """Show the iteration player, first at the result; return False while the user drags it."""
         state, last = self.state, len(self.picture.path) - 1
         if last < 1:
             return True
@@ -571,10 +567,7 @@ def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
 
 
 def _sketched(sketch: Sketch, truth: KMeansTruth) -> KMeansTruth:
-    """The noise-free clustering of a sketch.
-
-    It starts from the true centres if they are known, so that clusters keep their colours.
-    """
+    """Noise-free clustering of a sketch, from known centres, so that clusters keep colours."""
     latest = st.session_state.get(_LATEST)
     known = latest[1][0] if latest else None
     begun = None
@@ -608,10 +601,7 @@ def _run_beside(request: Request, *, cancelled: IsCancelled, **_: object) -> Fou
 
 
 def _known(request: Request) -> Found | None:
-    """The latest run of the page or of a job if it was made for the request, otherwise None.
-
-    The session stores this run, so that the player does not repeat it.
-    """
+    """Run of a request if it is the latest of the page, which the session stores, or of a job."""
     job = job_of(_JOB)
     if job is not None and job.result is not None:
         st.session_state[_LATEST] = (job.request, job.result)

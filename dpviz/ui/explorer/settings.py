@@ -47,10 +47,7 @@ ALONE = "none"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunSettings:
-    """Data and settings of the shown run; ``settled`` is False while a slider is dragged.
-
-    ``curves`` is whether the sliders have places for curves.
-    """
+    """Data and settings of the shown run; ``settled`` is False while a slider is dragged."""
 
     active: ActiveData
     config: Any
@@ -78,10 +75,7 @@ class RunSettings:
 def run_settings(
     state: UrlState, active: ActiveData, family: Family, *, curves: bool = False
 ) -> tuple[RunSettings, Sequence[DeltaGenerator]]:
-    """Show the sliders in a row; return the settings of all controls, and the empty columns.
-
-    With ``curves``, sliders have a place for a curve.
-    """
+    """Show the sliders, with places for ``curves``; return all settings, and the empty columns."""
     card = family.methods[state.get("method")].card
     shown, free = dragged(card, family), left_to_method(state, card, family)
     if embedded():

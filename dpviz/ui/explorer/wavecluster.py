@@ -437,11 +437,7 @@ class WaveClusterExplorer(Explorer):
             right.dataframe(_theorem(self.bounds), height="content", key="wavecluster:theorem")
 
     def _key_figures(self) -> pd.DataFrame:
-        """Threshold and counts of both runs, without rounding.
-
-        The column with the name of the noisy side has numbers that a release would contain. The
-        next column has the numbers of the same run that are computed from true data.
-        """
+        """Threshold and counts of both runs; the last column is computed from true data."""
         side = self.side
         truth, private = self.runs.truth, self.runs.private.stages
         table = {

@@ -35,10 +35,7 @@ def parser(parameter: Parameter) -> Callable[[str], Any]:
 
 
 def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
-    """Controls of the methods and their parameters, as in the link.
-
-    Their initial values suit the sample set.
-    """
+    """Controls of methods and parameters, as in links; their initial values suit the sample set."""
     defaults = {one.name: one.default for one in family.parameters}
     defaults |= {one.name: one.default for one in CARDS[family.first].parameters} | family.suited(
         sample
@@ -111,10 +108,7 @@ def slider(
     disabled: bool = False,
     curve: CurvePlace | None = None,
 ) -> bool:
-    """Show the live sliders of a parameter; return False while the user drags one of them.
-
-    Each of the :func:`sliders_of` sliders uses one of the places.
-    """
+    """Show a parameter's live sliders in ``places``; return False during a drag."""
     one, value, key = parameter, state.get(parameter.link), state.key(parameter.link)
     if not isinstance(value, tuple):
         with next(places):

@@ -100,19 +100,13 @@ def class_readout(private: float, true: float) -> Readout:
 
 
 def cards_of(readouts: Sequence[Readout], promise: Promise, first: int) -> tuple[str, str]:
-    """HTML of the cards that are always shown, and of the others; help opens on hover and focus.
-
-    The first cards are the ``first`` readouts, and the promise.
-    """
+    """HTML of the ``first`` cards and the promise, always shown, and of the other cards."""
     cards = [*map(_card, readouts)]
     return "".join([*cards[:first], _promise_card(promise)]), "".join(cards[first:])
 
 
 def _promise_card(promise: Promise) -> str:
-    """HTML of a card that says whether the method is private, and how strong its promise is.
-
-    The card is only about the mechanism; the picture itself says whether it may be published.
-    """
+    """HTML of a card: whether the method is private, and how strong its promise is."""
     if not promise.claim.private:
         failed = Readout("Method", "not private", "why: next line", promise.claim.reason)
         return _card(failed, "dpv-no", "Method")
@@ -227,10 +221,7 @@ _NOISE = ", and its noise can be repeated"
 
 
 def show_reason(promise: Promise) -> None:
-    """Explain what epsilon means, and show the proof in a closed box.
-
-    If the claim fails, the reason is not here but above the picture.
-    """
+    """Explain what epsilon means, and show the proof; why a claim fails is above the picture."""
     said, owner = "", _OWNER.format(noise="" if promise.epsilon is None else _NOISE)
     if promise.kept is not None:
         said = explain_epsilon(promise.kept, promise.neighbours, persons=promise.persons)
