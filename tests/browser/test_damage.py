@@ -173,6 +173,21 @@ def test_a_view_without_clusters_has_nothing_to_outline(explorer: Callable) -> N
     assert not page.locator(".lights > g > g path").count()
 
 
+def test_a_region_of_k_means_is_outlined_and_has_a_note(explorer: Callable) -> None:
+    page = explorer("kmeans?epsilon=0.02&method=dplloyd").page
+    box = page.locator(".live-figure").first.bounding_box()
+    x, y = box["x"] + 0.25 * box["width"], box["y"] + 0.5 * box["height"]
+    page.mouse.move(x, y, steps=4)
+    page.wait_for_function("() => document.querySelectorAll('.lights > g > g path').length === 1")
+    lights = page.locator(".lights > g > g").bounding_box()
+    assert lights["x"] < box["x"] + box["width"] / 2 < lights["x"] + lights["width"]
+    page.mouse.click(x, y)
+    page.get_by_role("dialog", name=re.compile("Cluster .*centre")).wait_for()
+    # Of other records than those on the left, there is no such note.
+    page.get_by_role("button", name="Left: without noise").click()
+    page.get_by_role("dialog").wait_for(state="hidden")
+
+
 def middle_of(page: Page, number: str, panel: int) -> tuple[float, float]:
     """Position of a cluster's number on a map."""
     text = page.locator(f".subplot.{'xy' if panel == 1 else 'x2y2'} .textpoint").filter(

@@ -13,9 +13,10 @@ from hypothesis.extra.numpy import arrays
 
 from dpviz.figures.kmeans import damage as damage_of_centres
 from dpviz.figures.kmeans import panels as kmeans_panels
+from dpviz.figures.kmeans.centres import places_of
 from dpviz.figures.theme import INK, WRONG
 from dpviz.figures.wavecluster import VIEWS, WITH_PIECES, damage, panels
-from dpviz.kmeans.headline import headline
+from dpviz.kmeans.headline import headline, placed
 from dpviz.wavecluster.components import connected_components
 from tests.figures.test_kmeans import scene as of_centres
 from tests.figures.test_wavecluster import method_with, scene
@@ -166,6 +167,38 @@ def test_the_words_on_centres_have_their_marks(epsilon):
         start = kmeans_panels(replace(picture, step=0), "regions")
         assert not start.pieces
         assert not [one for one in start.data if one.get("mode") == "lines"]
+
+
+@pytest.mark.parametrize("method", ["dplloyd", "eugkm"])
+def test_a_region_leads_to_its_partners_on_the_other_map(method):
+    picture = of_centres(method, epsilon=0.02)
+    shown, found = damage_of_centres.pieces(picture), placed(picture.truth, picture.private)
+    true, private = shown["links"][1], shown["links"][2]
+    numbers = picture.numbers_of(picture.private.centers)
+    for cluster, marks in true.items():
+        own = set(numbers[found.owner == cluster - 1].tolist())
+        assert {number for _, grid, number, *_ in marks if grid == 1} == own
+        assert all(private[number] == marks for number in own)
+        rings = [panel for panel, grid, *_ in marks if grid is None]
+        assert rings == [1, 2] + [2] * len(own)
+        note = damage_of_centres.note_on(picture, {"panel": 1, "number": cluster, "on": 1})
+        assert note["marks"] == marks
+        assert ("no centre" in note["title"]) == (not own) == (cluster - 1 in found.alone)
+        assert all(f"{name}" in note["text"] for name in picture.names_of(np.array([*own], int)))
+    assert set(private) == set(numbers.tolist())
+    # A place in the region of a centre has the centre's number.
+    for grid, centers, names in zip(
+        shown["grids"],
+        (picture.truth.centers, picture.private.centers),
+        (np.arange(1, len(true) + 1), numbers),
+        strict=True,
+    ):
+        low, step = np.array(grid["ends"]).T
+        places = np.stack(places_of(picture, centers), axis=1)
+        across, up = np.clip(((places - low) / step).astype(int), 0, len(grid["z"]) - 1).T
+        assert (grid["z"][up, across] == names).mean() > 0.8  # close centres share a cell
+    assert damage_of_centres.note_on(picture, {"panel": 2, "number": 99, "on": 2}) is None
+    assert "grids" not in damage_of_centres.pieces(replace(picture, left=picture.private))
 
 
 def test_the_legend_names_only_the_marks_on_the_map():

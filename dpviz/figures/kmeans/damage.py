@@ -10,6 +10,7 @@ These marks are made from the true clusters, so they are only in the owner's pic
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from dpviz.kmeans.headline import placed
 
 #: Radius of a ring, as a share of each side of the map.
 _RADIUS = 0.03
+
+#: Cells on each side of the maps in which the browser looks up the region at a place.
+_SIDE = 128
 
 #: A ring of radius 1, and a gap between two lines.
 _RING = np.stack([one(np.linspace(0, 2 * np.pi, 33)) for one in (np.cos, np.sin)], axis=1)
@@ -67,22 +71,72 @@ def legend(picture: KMeansPicture) -> str:
 
 
 def pieces(picture: KMeansPicture) -> dict[str, Any]:
-    """Clusters and centres that each word of the headline counts."""
-    # As those of WaveCluster, with marks [panel, None, x, y], and without grids.
+    """Clusters and centres that each word of the headline counts.
+
+    As those of WaveCluster, with further marks ``[panel, None, x, y]``. If regions are no areas of
+    the picture, there are only these marks.
+    """
     found = placed(picture.truth, picture.private)
-    names = picture.names_of(picture.numbers_of(picture.private.centers))
+    numbers = picture.numbers_of(picture.private.centers)
+    names, own = picture.names_of(numbers), picture.left is picture.truth.run
     true, private = (places.tolist() for places in _places(picture))
+    areas = own and picture.truth.records.domain.ndim == 2
+
+    def region(panel: int, number: int) -> list[Any]:
+        return [[panel, panel - 1, number]] * areas
 
     def cluster(one: int) -> list[Any]:
-        centres = [[2, None, *private[at]] for at in np.flatnonzero(found.owner == one)]
-        return [f"cluster {one + 1}", [[1, None, *true[one]], [2, None, *true[one]], *centres]]
+        marks = [*region(1, one + 1), [1, None, *true[one]], [2, None, *true[one]]]
+        for at in np.flatnonzero(found.owner == one):
+            marks += [*region(2, int(numbers[at])), [2, None, *private[at]]]
+        return [f"cluster {one + 1}", marks]
 
     def centre(one: int) -> list[Any]:
-        mean = [1, None, *true[found.owner[one]]]
-        return [f"centre {names[one]}", [[2, None, *private[one]], mean]]
+        marks = [*region(2, int(numbers[one])), [2, None, *private[one]]]
+        return [f"centre {names[one]}", [*marks, [1, None, *true[found.owner[one]]]]]
 
     of = {"alone": map(cluster, found.alone), "crowded": map(cluster, found.crowded)}
-    return {"of": {kind: list(one) for kind, one in {**of, "far": map(centre, found.far)}.items()}}
+    shown = {"of": {kind: [*one] for kind, one in {**of, "far": map(centre, found.far)}.items()}}
+    if not areas:
+        return shown
+    of_true = {one + 1: cluster(one)[1] for one in range(len(true))}
+    pairs = zip(numbers.tolist(), found.owner.tolist(), strict=True)
+    of_private = {number: of_true[owner + 1] for number, owner in pairs}
+    domain = picture.shown_domain
+    ends = [[low, (high - low) / _SIDE] for low, high in domain.bounds]
+    grids = [
+        {"z": labels[picture.regions_of(centers, _SIDE)].astype(np.uint16).T, "ends": ends}
+        for labels, centers in (
+            (np.arange(1, len(true) + 1), picture.truth.centers),
+            (numbers, picture.private.centers),
+        )
+    ]
+    return {**shown, "grids": grids, "links": {1: of_true, 2: of_private}}
+
+
+def note_on(picture: KMeansPicture, picked: Mapping[str, int]) -> dict[str, Any] | None:
+    """Note on the private centres of a cluster that was picked; None if there is none."""
+    shown, number, on = pieces(picture), picked["number"], picked["on"]
+    marks = shown.get("links", {}).get(picked["panel"], {}).get(number)
+    if marks is None:
+        return None
+    found, cluster = placed(picture.truth, picture.private), marks[0][2]
+    own = np.flatnonzero(found.owner == cluster - 1)
+    names = picture.names_of(picture.numbers_of(picture.private.centers))
+    listed = ", ".join(names[at] for at in own)
+    title, text = {
+        0: ("no centre", "Each private centre is nearer to the true mean of another cluster."),
+        1: ("one centre", f"Of all true means, its mean is the nearest to centre {listed}."),
+    }.get(len(own), ("several centres", f"Its true mean is the nearest to the centres {listed}."))
+    far = [f" Centre {names[at]} is far off." for at in own if at in found.far]
+    across, up = marks[1][2:] > (picture.shown_domain.lows + picture.shown_domain.highs) / 2
+    return {
+        "title": f"Cluster {cluster}: {title}",
+        "text": text + "".join(far),
+        "marks": marks,
+        "corner": [3 - on, int(not across), int(up)],
+        "below": "",
+    }
 
 
 def _places(picture: KMeansPicture) -> tuple[Floats, Floats]:

@@ -140,7 +140,9 @@ def _coloured(
     numbers = np.append(picture.numbers_at(run, step), 0)
     codes = cluster_codes(numbers[labels], shade, picture.mode)
     width = cell_width(picture.shown_domain, labels.shape)
-    return heatmap(codes, picture.shown_domain, width, **cluster_colours(picture.mode))
+    colours = cluster_colours(picture.mode)
+    # The browser tells the region under the pointer.
+    return heatmap(codes, picture.shown_domain, width, hoverinfo="none", **colours)
 
 
 def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:

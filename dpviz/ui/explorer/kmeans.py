@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import pandas as pd
 import streamlit as st
@@ -122,17 +122,13 @@ class KMeansExplorer(Explorer):
     def hint(cls, method: str) -> str:
         """What a first visit with this method should try: a method with many iterations."""
         offered = cls.family.with_parameter(cls.offers)
-        return super().hint(method) if method == offered.name else f"Try {offered.title}"
+        return "" if method == offered.name else f"Try {offered.title}"
 
     @classmethod
     def follow_hint(cls, state: UrlState) -> None:
-        """Choose the method that the hint names, or else halve epsilon."""
-        offered = cls.family.with_parameter(cls.offers).name
-        if state.get("method") == offered:
-            super().follow_hint(state)
-        else:
-            state.set("method", offered)
-            cls.choose_defaults(state)
+        """Choose the method that the hint names."""
+        state.set("method", cls.family.with_parameter(cls.offers).name)
+        cls.choose_defaults(state)
 
     @classmethod
     def show_choices(cls, state: UrlState, card: Card, active: ActiveData) -> None:
@@ -288,6 +284,10 @@ class KMeansExplorer(Explorer):
     def boxable(self) -> bool:
         """Whether the picture shows the domain, so that a box on the picture is a part of it."""
         return bool(self.view == "regions")
+
+    def note(self, picked: Mapping[str, int]) -> Mapping[str, Any] | None:
+        """Say beside the picked cluster which private centres belong to it."""
+        return damage.note_on(self.picture, picked)
 
     def captions(self) -> Iterator[str]:
         """Sentences below the picture."""
