@@ -61,11 +61,15 @@ class Reference:
     chinese: bool = False
 
     @property
+    def first(self) -> str:
+        """Family name of the first author."""
+        return self.authors.split(",")[0].split()[-1]
+
+    @property
     def key(self) -> str:
         """Key in BibTeX: first author, year and first word of the title."""
-        family = self.authors.split(",")[0].split()[-1]
         # Old BibTeX reads only letters of ASCII in a key.
-        family = unicodedata.normalize("NFKD", family).encode("ascii", "ignore").decode()
+        family = unicodedata.normalize("NFKD", self.first).encode("ascii", "ignore").decode()
         word = next(one for one in re.findall(r"\w+", self.title) if len(one) > 1)
         return f"{family}{self.year}{word}".lower()
 
@@ -123,7 +127,9 @@ MENTIONED = _READ["mentioned"]
 def cited(card: Card) -> list[Reference]:
     """Papers that the card of a method names as its source."""
     source = re.sub(r" [A-Z]\.", "", card.source)
-    return [one for one in (*REFERENCES, *MENTIONED) if one.short in source]
+    papers = (*REFERENCES, *MENTIONED)
+    # A card may shorten "Hu, Yang, Bai 2019" to "Hu et al.".
+    return [one for one in papers if one.short in source or f"{one.first} et al." in source]
 
 
 def keys(*cards: Card) -> list[str]:
