@@ -12,6 +12,8 @@ from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 from dpviz.data.dataset import Dataset
+from dpviz.families import FAMILIES
+from dpviz.ui.explorer import PREPARED
 from tests.method import concerns
 from tests.support import sentences
 from tests.support.cluster import dask_workers  # noqa: F401 - a fixture
@@ -133,6 +135,12 @@ def _components_are_looked_for_once() -> None:
     if "streamlit.testing.v1" in sys.modules:
         scanner = importlib.import_module("streamlit.components.v2.manifest_scanner")
         scanner.scan_component_manifests = cache(scanner.scan_component_manifests)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _first_methods_are_drawn_at_once() -> None:
+    """Explorers wait for compiled code; the tests of what they draw before compile nothing."""
+    PREPARED.update(FAMILIES)
 
 
 @pytest.fixture(scope="module")

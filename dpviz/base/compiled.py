@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pkgutil import resolve_name
+from threading import local
 from typing import Any, Literal
 
 from numba import njit
 from numba.core.caching import FunctionCache
+
+_THREAD = local()
+
+
+@contextmanager
+def interpreted() -> Iterator[None]:
+    """In this thread, run a function as plain Python if it would have to be compiled first."""
+    _THREAD.plain = True
+    try:
+        yield
+    finally:
+        _THREAD.plain = False
+
+
+def uncompiled(names: Iterable[str]) -> list[str]:
+    """Return those functions, each "module:name", that would be compiled at their first call."""
+    return [name for name in names if _is_new(resolve_name(name))]
+
+
+def _is_new(dispatcher: Any) -> bool:
+    if dispatcher.signatures:
+        return False
+    with suppress(Exception):  # no folder for the cache, or a damaged index
+        return not dispatcher._cache._cache_file._load_index()
+    return True
 
 
 def compiled(
@@ -22,6 +49,11 @@ def compiled(
         # Like njit(cache=True), but ignores numba's RuntimeError if no folder is writable.
         with suppress(RuntimeError, OSError):
             dispatcher._cache = _Cache(function)
+        compile_now = dispatcher._compile_for_args
+        # numba calls what this returns.
+        dispatcher._compile_for_args = lambda *given, **named: (
+            function if getattr(_THREAD, "plain", False) else compile_now(*given, **named)
+        )
         return dispatcher
 
     return decorate

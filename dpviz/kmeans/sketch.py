@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +14,12 @@ from dpviz.kmeans.space import Space
 
 #: Approximate number of records in a sketch; least number of records for which a sketch is made.
 SKETCHED, MANY = 2**15, 2**17
+
+#: The same number for a sketch that is drawn before any code is compiled.
+INTERPRETED = 2**11
+
+#: Starts of :meth:`Sketch.start`.
+_STARTS = 20
 
 #: Largest number of cells of a nested grid over a sketch, which increases WCSS by at most 1%, in 2
 #: to 10 columns. EUGkM's plain grid has no such limit: its errors change by a factor of up to 7.
@@ -47,9 +54,12 @@ class Sketch(Records):
         return min(MOST_PLACES, int(ALONG_AXIS**self.domain.ndim))
 
     @classmethod
-    def of(cls, records: Records) -> Sketch:
-        """Choose a sample without replacement, the same sample in each call."""
-        each = max(1, records.n // SKETCHED)
+    def of(cls, records: Records, *, few: bool = False) -> Sketch:
+        """Choose a sample without replacement, the same sample in each call.
+
+        ``few`` is for a run before any code is compiled.
+        """
+        each = max(1, records.n // (INTERPRETED if few else SKETCHED))
         size = records.n // each
         chosen = np.sort(np.random.default_rng(0).choice(records.n, size, replace=False))
         return cls(
@@ -61,6 +71,20 @@ class Sketch(Records):
             classes=None if records.classes is None else records.classes[chosen],
             each=each,
         )
+
+    def start(self, clusters: int) -> NDArray[np.float64] | None:
+        """Good centres (K, d) in the units of the data, without code that numba compiles.
+
+        None if there are too few points.
+        """
+        from scipy.cluster.vq import ClusterError, kmeans2, vq  # few sketches need it
+
+        rng, points, found = np.random.default_rng(0), self.points, []
+        if len(np.unique(points, axis=0)) > clusters:
+            for _ in range(_STARTS):
+                with suppress(ClusterError):  # a centre without points
+                    found.append(kmeans2(points, clusters, minit="++", missing="raise", rng=rng)[0])
+        return min(found, key=lambda one: float((vq(points, one)[1] ** 2).sum()), default=None)
 
     def wcss(self, space: Space | None, centers: NDArray[np.float64]) -> float:
         """WCSS of all records that the sample represents."""

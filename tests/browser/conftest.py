@@ -29,6 +29,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from dpviz.families import FAMILIES
+from dpviz.ui.data.state import FIRST
 from tests.support import ROOT
 
 FLAGS = [
@@ -249,6 +251,14 @@ def started_server(
     finally:
         end(process)
     assert not faults(folder / "server.log")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _first_methods_are_compiled() -> None:
+    """Servers of the tests draw the first methods at once."""
+    for family in FAMILIES.values():
+        command = [sys.executable, "-m", "dpviz", "run", FIRST, "--method", family.first]
+        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
 @pytest.fixture(scope="session")

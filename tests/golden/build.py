@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from dpviz.commands.command_line import main
-from dpviz.families import CARDS
+from dpviz.families import CARDS, FAMILIES
 from dpviz.privacy.mechanisms import stay_chance
 from dpviz.privacy.secure import CertifiedSpend, SecureAccountant
 from dpviz.release.draw import Prepared
 from dpviz.release.files import files, schema
+from dpviz.ui.explorer import PREPARED
 from tests.release.test_release import CASES, Streams, dataset, name_of, request_of
 from tests.support import APP
 
@@ -185,6 +186,7 @@ def links(chosen: Iterable[tuple[str, dict[str, str]]] = LINKS) -> dict[str, Any
 
 
 def _shown(page: str, link: dict[str, str]) -> dict[str, Any]:
+    PREPARED.update(FAMILIES)  # never a picture from before the first method is compiled
     test = AppTest.from_file(APP, default_timeout=120)
     for name, value in link.items():
         test.query_params[name] = value

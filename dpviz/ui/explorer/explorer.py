@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -13,7 +14,9 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpviz.base.compiled import interpreted, uncompiled
 from dpviz.base.latex import table as latex_table
+from dpviz.base.work import IsCancelled, Progress, Task
 from dpviz.commands.reproduce import Reproduction, command, python_lines
 from dpviz.data.samples import sample
 from dpviz.experiments import prices
@@ -34,6 +37,7 @@ from dpviz.ui.data.panel import ActiveData, data_panel
 from dpviz.ui.data.rows import offer_box
 from dpviz.ui.data.run_title import stamp_of
 from dpviz.ui.data.state import FIRST, DataState, data_controls, take_followed
+from dpviz.ui.explorer import PREPARED
 from dpviz.ui.explorer.curve import show_curves
 from dpviz.ui.explorer.draws import Setting, draws_panel
 from dpviz.ui.explorer.settings import (
@@ -46,6 +50,7 @@ from dpviz.ui.explorer.settings import (
 )
 from dpviz.ui.messages import errors_shown, plain_text, show_caption
 from dpviz.ui.page import live_part
+from dpviz.ui.session.job import Job, follow
 from dpviz.ui.session.state import MAX_SEED, Control, UrlState, choice, whole
 from dpviz.ui.tuning.panel import tuning_panel
 from dpviz.ui.widgets.assets import component
@@ -113,6 +118,8 @@ class Explorer(ABC):
     choice_sign: ClassVar[str]
     #: Number of key numbers that are always shown.
     first_readouts: ClassVar[int]
+    #: Functions, each "module:name", that the family's first method has to compile.
+    code: ClassVar[Sequence[str]]
     own_controls: ClassVar[Mapping[str, Control]] = {}
     resets_by_variant: ClassVar[bool] = False
     #: True run and private run, and the data of their figure.
@@ -120,10 +127,14 @@ class Explorer(ABC):
     picture: Any
 
     def __init__(self, state: UrlState, settings: RunSettings) -> None:
-        self.state, self.settings = state, settings
+        first = settings.config.method == self.family.first and self.family.name not in PREPARED
+        #: Functions that the chosen method still has to compile, while another run is shown.
+        self.coming = (uncompiled(self.code) if first else None) or None
+        self.state, self.chosen = state, settings
+        self.settings = self.without_code(settings) if self.coming else settings
         #: Beginning of the names of session entries and files.
         self.name = self.family.name
-        self.card: Card = CARDS[settings.config.method]
+        self.card: Card = CARDS[self.settings.config.method]
         #: The requested view; some runs do not have it.
         self.asked = state.get("view")
 
@@ -218,12 +229,18 @@ class Explorer(ABC):
             settled = settings.settled
             with errors_shown():
                 follow(settings)
-                settled = cls(state, settings).show(places)
-                if curves:
+                shown = cls(state, settings)
+                with interpreted() if shown.coming else nullcontext():
+                    settled = shown.show(places)
+                if curves and not shown.coming:
                     show_curves(state, replace(settings, settled=settled), cls.family)
         return settled
 
     # -- methods that each family implements
+
+    @abstractmethod
+    def prepare(self) -> Job | None:
+        """Return the job that compiles the code of the first method; start it if necessary."""
 
     @staticmethod
     @abstractmethod
@@ -271,6 +288,11 @@ class Explorer(ABC):
         return False
 
     # -- methods that few families override
+
+    @classmethod
+    def without_code(cls, settings: RunSettings) -> RunSettings:
+        """Settings of a run that needs little compiled code, in place of the first method."""
+        return settings
 
     def note(self, picked: Mapping[str, int]) -> Mapping[str, Any] | None:
         """Note on the cluster that the user picked in the picture; None if there is none."""
@@ -377,7 +399,7 @@ class Explorer(ABC):
         headline = self.headline if panels.pieces else replace(self.headline, words=())
         board = partial(show_board, headline, self.promise, self.hint(self.card.name))
         readouts = self._honest(self.readouts())
-        place = board(readouts, self.first_readouts)
+        place = board(readouts, self.first_readouts, follows=self._follows)
         of, picked = st.session_state.get(self._picked) or (None, None)
         note = self.note(picked) if picked and of == self._same and panels.pieces else None
         # The strip marks the stage of the cluster of the note.
@@ -387,9 +409,25 @@ class Explorer(ABC):
             show_caption(caption)
         if not embedded():
             self._show_below(readouts, settled=settled)
-        if late := self.wait():
+        if self.coming is not None:
+
+            def count() -> None:
+                self.coming = uncompiled(self.code)
+                board(readouts, self.first_readouts, place, follows=self._follows)
+
+            follow(self.prepare(), count)
+        elif late := self.wait():
             board(self._honest(late), self.first_readouts, place)
         return settled
+
+    @property
+    def _follows(self) -> str:
+        """Line that says which run follows the shown run; empty if this is the chosen run."""
+        if self.coming is None:
+            return ""
+        done, of = len(self.code) - len(self.coming), len(self.code)
+        title = CARDS[self.chosen.config.method].title
+        return f"{title} follows: code is being prepared, {done} of {of}"
 
     def _honest(self, readouts: list[Readout]) -> list[Readout]:
         """Readouts without good marks if the sentence above them says that something broke."""
@@ -614,6 +652,20 @@ class Explorer(ABC):
         st.code(python_lines(again), language="python")
         st.code(command(again), language="shell", wrap_lines=True)
         card_panel(self.card.name)
+
+
+def prepared(name: str, task: Task) -> Task:
+    """Return a task that also notes that the first method of a family has run."""
+
+    def work(*, progress: Progress, cancelled: IsCancelled) -> Any:
+        try:
+            return task(progress=progress, cancelled=cancelled)
+        finally:
+            # After a failure, too: then the page shows the error instead of another method.
+            if not cancelled():
+                PREPARED.add(name)
+
+    return work
 
 
 def _latex(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:

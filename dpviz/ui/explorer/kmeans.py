@@ -42,11 +42,11 @@ from dpviz.ui.data.map_panel import cell_words
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.run_title import side_title, true_words
 from dpviz.ui.data.state import DataState
-from dpviz.ui.explorer.explorer import Explorer, PrivateChoice
+from dpviz.ui.explorer.explorer import Explorer, PrivateChoice, prepared
 from dpviz.ui.explorer.settings import RunSettings
 from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.session.cache import kmeans_truth_of, raster_of, records_of, run_of, sketch_of
-from dpviz.ui.session.job import follow, job_of, pause, start
+from dpviz.ui.session.job import Job, follow, job_of, pause, start
 from dpviz.ui.session.state import Control, UrlState, choice, whole
 from dpviz.ui.widgets.live_slider import CurvePlace, live_slider
 from dpviz.ui.widgets.parameters import choice_box, chosen
@@ -54,6 +54,12 @@ from dpviz.ui.widgets.readouts import Readout, class_readout, score_readout
 from dpviz.ui.widgets.show import theme_mode
 from dpviz.ui.widgets.stamp import Stamp
 from dpviz.ui.widgets.strip import Choice
+
+#: Compiled loops of the first method.
+_COMPILED = (
+    *("plus_plus", "lloyd", "prospects", "error", "assign", "grid_cells", "sub_cells"),
+    *("denoise", "denoise_parts", "weighted_lloyd"),
+)
 
 #: Request of a run: its data with K, its parameters, its seed, and whether the left side shows the
 #: method without noise. Result of the run: truth, private run, run on the left side.
@@ -98,6 +104,7 @@ class KMeansExplorer(Explorer):
         "i": Control(None, whole("i", 0, 10**6)),
     }
     resets_by_variant = True
+    code = tuple(f"dpviz.kmeans.kernels:{name}" for name in _COMPILED)
 
     @classmethod
     def page_state(
@@ -148,9 +155,10 @@ class KMeansExplorer(Explorer):
     def runs(self) -> KMeansRuns:
         """Both runs; for very many records, they use a sketch until the full run is ready."""
         left = self.state.get("left")
+        quickly = partial(_quickly, self.settings, coming=bool(self.coming))
         if self.asked != "iterations" or left == "silent":
-            return _quickly(self.settings, left)
-        found = _quickly(self.settings, "silent")
+            return quickly(left)
+        found = quickly("silent")
         # Without iterations, the page shows the first view instead, with the chosen left picture.
         return found if found.private.path else replace(found, left=found.truth.run)
 
@@ -429,6 +437,12 @@ class KMeansExplorer(Explorer):
             )
         return [replace(one, rough=self.is_sketch) for one in shown]
 
+    def prepare(self) -> Job | None:
+        """Return the job that compiles the code of the first method; start it if necessary."""
+        # It starts after the picture, which would have to share the interpreter lock with it.
+        left: Left = "silent" if self.asked == "iterations" else self.state.get("left")
+        return _start_run(_request(self.settings, left)) if self.settings.settled else None
+
     def wait(self) -> list[Readout]:
         """Wait for the run on all records; when it ends, the page is redrawn."""
         if self.is_sketch and self.settings.settled:
@@ -546,11 +560,14 @@ def _side_by_side(
     )
 
 
-def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
+def _quickly(settings: RunSettings, left: Left, *, coming: bool) -> KMeansRuns:
+    """Both runs, or those on a sketch while all records are read or code is ``coming``."""
     request = _request(settings, left)
     truth, config, seed, silent = request
     known = _known(request)
-    if known or not worth_sketching(truth.records):
+    records = truth.records
+    coming = coming and records.weights is None
+    if known or not (coming or worth_sketching(records)):
         return _side_by_side(settings, known or _latest_run(settings, request))
     job = job_of(_JOB)
     if job and (job.request != request or not settings.settled):
@@ -559,20 +576,35 @@ def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
     if failed:
         # Do not start the same run again, because it would fail every time.
         show_error(failed)
-    elif settings.settled and not (job and job.running):
-        start(_JOB, partial(_run_beside, request), request=request, heavy=False, after=pause())
-    sketch = sketch_of(truth.records, is_sample=settings.active.is_sample)
-    found = _drawn(_sketched(sketch, truth), config, SeededNoise(seed), silent=silent)
-    return _side_by_side(settings, found, sketch_of=truth.records.n)
+    elif settings.settled and not coming:
+        _start_run(request)
+    sketch = sketch_of(records, few=coming, is_sample=settings.active.is_sample)
+    drawn = _sketched(sketch, truth, quickly=coming)
+    found = _drawn(drawn, config, SeededNoise(seed), silent=silent)
+    return _side_by_side(settings, found, sketch_of=records.n)
 
 
-def _sketched(sketch: Sketch, truth: KMeansTruth) -> KMeansTruth:
-    """Noise-free clustering of a sketch, from known centres, so that clusters keep colours."""
+def _start_run(request: Request) -> Job:
+    """Return the running job of the latest request; start one if none runs."""
+    job = job_of(_JOB)
+    if job is None or not job.running:
+        task = prepared(FAMILY.name, partial(_run_beside, request))
+        job = start(_JOB, task, request=request, heavy=False, after=pause())
+    return job
+
+
+def _sketched(sketch: Sketch, truth: KMeansTruth, *, quickly: bool) -> KMeansTruth:
+    """Noise-free clustering of a sketch, from known centres, so that clusters keep colours.
+
+    If there are none, ``quickly`` makes a start that needs no compiled code.
+    """
     latest = st.session_state.get(_LATEST)
     known = latest[1][0] if latest else None
     begun = None
     if known and known.records is truth.records and known.clusters == truth.clusters:
         begun = known.centers
+    elif quickly:
+        begun = sketch.kept(("start", truth.clusters), lambda: sketch.start(truth.clusters))
     return sketch.kept(
         ("truth", truth.clusters, begun is None),
         lambda: KMeansTruth(sketch, truth.clusters, start=begun),

@@ -39,11 +39,11 @@ from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.run_title import side_title, true_words
 from dpviz.ui.explorer.diagnosis import broken_at, diagnosis_panel, note_on
 from dpviz.ui.explorer.draws import Setting
-from dpviz.ui.explorer.explorer import Explorer, PrivateChoice
+from dpviz.ui.explorer.explorer import Explorer, PrivateChoice, prepared
 from dpviz.ui.explorer.settings import RunSettings
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.session.cache import Grid, run_of, truth_of
-from dpviz.ui.session.job import follow, job_of, pause, start
+from dpviz.ui.session.job import Job, follow, job_of, pause, start
 from dpviz.ui.session.state import UrlState
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.parameters import choice_box, chosen, per_column_switch
@@ -69,6 +69,9 @@ _LIVE = 0.012
 #: they are ready.
 PATIENCE = 0.3
 
+#: Session entry of the job that compiles the code of the first method.
+_CODE = "wavecluster:code"
+
 #: Session entries of OCM and 2CE: method and seconds per cell of the last computation, the last
 #: scores, and the job that computes the scores.
 _COST, _LAST, _JOB = (f"wavecluster:agreement {name}" for name in ("cost", "last", "job"))
@@ -90,6 +93,7 @@ class WaveClusterExplorer(Explorer):
     figures: ClassVar = wavecluster_figures
     choice_title, choice_sign = "How g and p were chosen, and the price", "p"
     first_readouts = 2
+    code = ("dpviz.wavecluster.random_field:gibbs", "dpviz.wavecluster.likely_cells:grown")
 
     @classmethod
     def show_choices(cls, state: UrlState, card: Card, active: ActiveData) -> None:
@@ -105,6 +109,22 @@ class WaveClusterExplorer(Explorer):
         per_column_switch(
             state, FAMILY.parameter("grid"), dataset.columns, disabled=dataset.counts is not None
         )
+
+    @classmethod
+    def without_code(cls, settings: RunSettings) -> RunSettings:
+        """Settings of the method that the page offers, which needs no compiled code."""
+        other = FAMILY.with_parameter(cls.offers).name
+        config = replace(settings.config, method=other, alpha=None, choose=GIVEN)
+        return replace(settings, config=config)
+
+    def prepare(self) -> Job:
+        """Return the job that compiles the code of the first method; start it if necessary."""
+        job = job_of(_CODE)
+        if job is None or not job.running:
+            config, source = self.chosen.config, self.runs.grid.source
+            first = partial(run, source, config, SeededNoise(self.chosen.seed))
+            job = start(_CODE, prepared(self.name, lambda **_: first()), heavy=False)
+        return job
 
     @staticmethod
     def run_both(settings: RunSettings) -> WaveClusterRuns:

@@ -140,9 +140,10 @@ def raster_of(records: Records, axes: tuple[int, int], *, is_sample: bool) -> Re
     )
 
 
-def sketch_of(records: Records, *, is_sample: bool) -> Sketch:
-    """Return a sketch of very many records."""
-    return _recent(is_sample).get(("sketch", records), lambda: Sketch.of(records))
+def sketch_of(records: Records, *, few: bool, is_sample: bool) -> Sketch:
+    """Return a sketch of records; ``few`` is for a run before any code is compiled."""
+    key = ("sketch", records, few)
+    return _recent(is_sample).get(key, lambda: Sketch.of(records, few=few))
 
 
 def kmeans_truth_of(records: Records, clusters: int, *, is_sample: bool) -> KMeansTruth:

@@ -22,17 +22,20 @@ def show_board(
     readouts: Sequence[Readout],
     first: int,
     place: DeltaGenerator | None = None,
+    *,
+    follows: str = "",
 ) -> DeltaGenerator:
     """Show the sentence and the key numbers in one row; return their place.
 
     The ``first`` key numbers and the promise are always shown. The browser shows the others after a
     click on "more scores", and remembers this. If the next call gets the returned place, it
-    replaces the board without flicker.
+    replaces the board without flicker. ``follows`` says which run follows, in place of the second
+    line.
     """
     shown, others = cards_of(readouts, promise, first)
     more = '<button type="button" class="dpv-more">more scores</button>' * bool(others)
     return (place or st.container(key="board")).html(
-        f'<div class="dpv-board">{_sentence(headline, promise, hint)}'
+        f'<div class="dpv-board">{_sentence(headline, promise, hint, follows)}'
         f'<div class="dpv-cards">{shown}{more}</div>'
         f'<div class="dpv-cards dpv-others">{others}</div></div>{why_not_private(promise)}'
     )
@@ -50,7 +53,7 @@ def _word(word: Word) -> str:
     )
 
 
-def _sentence(headline: Headline, promise: Promise, hint: str) -> str:
+def _sentence(headline: Headline, promise: Promise, hint: str, follows: str) -> str:
     """HTML: whether the clusters are intact, the epsilon of the run, and the hint.
 
     If the promise is kept, also show how sure someone may become about a person; this part and
@@ -74,11 +77,12 @@ def _sentence(headline: Headline, promise: Promise, hint: str) -> str:
         f'<span class="dpv-hint"><button type="button" class="dpv-act">{html.escape(hint)}</button>'
         '<button type="button" aria-label="Close this hint">✕</button></span>'
     ) * bool(hint)
+    detail = f"<span>{html.escape(follows)}</span>" if follows else f"{guess}{found}{offer}"
     # The style sheet chooses the size of the letters by their number.
     letters = len(f"x {headline.text}: {at}")
     return (
         f'<div class="dpv-top"><p class="dpv-headline dpv-{kind}" style="--letters:{letters}" '
         f'title="{whole}">{mark} '
         f"<b>{said}</b><b>: {at}</b></p>"
-        f'<p class="dpv-detail">{guess}{found}{offer}</p></div>'
+        f'<p class="dpv-detail">{detail}</p></div>'
     )
