@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
 
@@ -146,6 +147,38 @@ def exchanged(
         f"Are the values of {first} and {second} exchanged? It looks so: {why}. Then exchange the "
         "two names in the file."
     )
+
+
+def city_width(city: City) -> int:
+    """Width in kilometres of the box that is proposed for a city: 120 km for the most populous.
+
+    A city's area grows with its number of people, which falls with its rank in the list, so its
+    width falls about with the fourth root of the rank: 40 km for Berlin (97th), 20 km for Leipzig
+    (926th). The width is a multiple of 5 km.
+    """
+    rank = list(cities()).index(city.title) + 1
+    return 5 * round(24 / math.pow(rank, 0.25))
+
+
+def city_of(box: Domain, *, swapped: bool = False) -> tuple[City, int] | None:
+    """City and width in whole kilometres that give this box; None for any other box."""
+    lon, lat = box.bounds[:: -1 if swapped else 1]
+    width = round((lat[1] - lat[0]) * METRES_PER_DEGREE / 1000)
+    city = _by_place().get(tuple(round(500 * sum(one)) for one in (lon, lat)))
+    if city is None or width < 1:
+        return None
+    with suppress(InputError):
+        if box_around(city, width, swapped=swapped).bounds == box.bounds:
+            return city, width
+    return None
+
+
+@cache
+def _by_place() -> dict[tuple[int, ...], City]:
+    found: dict[tuple[int, ...], City] = {}
+    for city in cities().values():
+        found.setdefault((round(1000 * city.lon), round(1000 * city.lat)), city)
+    return found
 
 
 def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:

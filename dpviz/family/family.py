@@ -149,6 +149,15 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         """Values of parameters that only the settings and the size of the data determine."""
         return {}
 
+    def merging(self, config: C, ndim: int) -> list[tuple[float, float]]:
+        """Two shares of each axis: below the first, two places become one; below the second, maybe.
+
+        Two places become one cluster if they are closer than the first share on every axis. They
+        may become one if they are closer than the second share on every axis. Empty if no cells
+        decide on the number of clusters.
+        """
+        return []
+
     def with_parameter(self, name: str) -> Card:
         """Card of the first method that has a parameter."""
         return next(one.card for one in self.methods.values() if one.card.parameter(name))

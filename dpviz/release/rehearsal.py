@@ -27,6 +27,7 @@ from dpviz.base.numbers import readable
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import Sample
+from dpviz.data.scale import length, scale_of
 from dpviz.families import CARDS
 from dpviz.family.parameter import CHOOSE, GIVEN, PRIVATE
 from dpviz.family.trial import Trial
@@ -56,9 +57,12 @@ _BACKGROUND = 0.1
 #: Standard deviation of generated clusters, as a share of the domain's side: usual clusters, and
 #: small clusters, such as a city's hot spots in a box around the city.
 _SPREAD, _SMALL = (0.02, 0.05), (0.006, 0.015)
+#: Distance of two generated clusters that lie near each other, in sums of their deviations. Then
+#: nearly all records of both are apart.
+_NEAR = 3.0
 
 #: Shares of the non-empty cells that are removed; each replaces the plan's share in a trial.
-_DENSE = (0.5, 0.8, 0.9, 0.96)
+_DENSE = (0.5, 0.8, 0.9, 0.96, 0.98)
 
 #: If a true cluster has at least this Jaccard index with a cluster of a draw, it is found again.
 _FOUND = 0.5
@@ -291,11 +295,20 @@ def made_up(
     shares = 1.0 / np.arange(1, clusters + 1) ** 0.5
     weights = np.append(shares / shares.sum() * (1 - _BACKGROUND), _BACKGROUND)
     labels = generator.choice(clusters + 1, records, p=weights).astype(np.int32)
-    # Of many random sets of positions, use the one whose clusters are farthest apart.
-    places = max(
-        (generator.uniform(0.1, 0.9, (clusters, domain.ndim)) for _ in range(200)), key=_apart
+    # Of many random sets of positions, use the one whose places are farthest apart. Every second
+    # cluster lies near the one before it.
+    sites = max(
+        (generator.uniform(0.1, 0.9, ((clusters + 1) // 2, domain.ndim)) for _ in range(200)),
+        key=_apart,
     )
     spreads = generator.uniform(*(_SMALL if small else _SPREAD), clusters)
+    ways = generator.normal(size=(clusters // 2, domain.ndim))
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    places = sites.repeat(2, axis=0)[:clusters]
+    steps = _NEAR * (spreads[: clusters - 1 : 2] + spreads[1::2])[:, None] * ways
+    # Turn back along an axis instead of leaving the box.
+    beyond = np.abs(places[1::2] + steps - 0.5) > 0.4
+    places[1::2] += np.where(beyond, -steps, steps)
     inside = np.minimum(labels, clusters - 1)
     points = generator.normal(places[inside], spreads[inside, None])
     alone = labels == clusters
@@ -374,6 +387,36 @@ def _clustered(
     return StandIn(title=title, dataset=dataset, domain=domain, labels=labels)
 
 
+def merging_words(request: Request, columns: Sequence[str], records: int) -> str:
+    """Sentence with the distance below which two places become one; "" for a method without cells.
+
+    ``records`` is the public number of records, for a plan that chooses its grid privately.
+    """
+    domain, family, config = request.domain, request.family, request.config
+    if domain is None:
+        return ""
+    # A grid of counts keeps its own cells, one number for each axis.
+    if family.chosen(config) and not isinstance(getattr(config, "grid", None), tuple):
+        config = replace(config, **family.from_public(config, records, domain.ndim))
+    shares = np.array(family.merging(config, domain.ndim))
+    if not shares.size:
+        return ""
+    near, far = shares.T * (np.array(domain.highs) - domain.lows)
+    scale = scale_of(columns, domain) if domain.ndim == 2 else None
+    if scale and scale.ratio and scale.metres:
+        units = np.array([1, scale.ratio]) * scale.metres
+        closer, up_to = length(float(min(near * units))), length(float(np.hypot(*far * units)))
+        return f"Two places closer than about {closer} become one; up to about {up_to} they may."
+    closer = " and ".join(
+        f"{readable(one, 2)} in {shown(name)}" for one, name in zip(near, columns, strict=True)
+    )
+    up_to = " and ".join(readable(one, 2) for one in far)
+    return (
+        f"Two places become one if they differ by less than about {closer}; up to about {up_to} "
+        "they may."
+    )
+
+
 def other_plans(request: Request, records: int, *, counted: bool = False) -> list[list[Request]]:
     """Plans that may be better, in groups; the plans of one group differ only in p.
 
@@ -396,7 +439,12 @@ def other_plans(request: Request, records: int, *, counted: bool = False) -> lis
         by_hand = replace(base, **{CHOOSE.name: GIVEN}) if card.parameter(CHOOSE.name) else base
         sides = [] if family.chosen(config) else [base.grid]
         if not counted and request.domain is not None:
-            sides.append(family.from_public(config, records, request.domain.ndim)["grid"])
+            # Also a finer grid, which keeps near clusters apart: twice the cells per axis in two
+            # dimensions, since the rule grows with the fifth root of the records.
+            sides += [
+                family.from_public(config, times * records, request.domain.ndim)["grid"]
+                for times in (1, 32)
+            ]
         groups += [
             [replace(by_hand, grid=side, density=density) for density in _DENSE]
             for side in dict.fromkeys(sides)

@@ -29,6 +29,7 @@ from dpviz.wavecluster.pipeline import Run, Source
 from dpviz.wavecluster.scores import QUICK, RANK, RANK_ERROR, SCORES, TELLING
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import true_config
+from dpviz.wavecluster.wavelet import reach
 
 
 class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
@@ -145,6 +146,15 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
     def from_public(self, config: Config, records: int, ndim: int) -> dict[str, Any]:
         """Grid by the rule of the private choice; public facts do not determine p."""
         return {"grid": chosen_grid(records, config.epsilon, ndim, config.level)}
+
+    def merging(self, config: Config, ndim: int) -> list[tuple[float, float]]:
+        """A block, because blocks that touch are one cluster; two, and the wavelet's reach."""
+        sides = config.grid if isinstance(config.grid, tuple) else (config.grid,) * ndim
+        block, wavelet = 2**config.level, config.wavelet
+        return [
+            (block / side, (2 + reach(wavelet, config.level, side)) * block / side)
+            for side in sides
+        ]
 
 
 def _not_at_hand(name: str) -> NDArray[np.float64]:

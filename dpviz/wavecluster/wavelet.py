@@ -134,6 +134,20 @@ def _axis_matrix(wavelet: str, level: int, side: int) -> sparse.csr_array:
     return sparse.csr_array((values, cells[there], ends), shape=(size, side))
 
 
+@lru_cache(maxsize=512)
+def reach(wavelet: str, level: int, side: int) -> int:
+    """Number of blocks that a record raises on one axis, besides its own block; 0 for Haar.
+
+    Two records whose own blocks are farther apart than this number and one raise no blocks that
+    touch. On short sides, long filters wrap around.
+    """
+    raised = _axis_matrix(wavelet, level, side).tocoo()
+    size = raised.shape[0]
+    blocks, cells = (one[raised.data > 0] for one in raised.coords)
+    moved = (blocks - cells // 2**level + size // 2) % size - size // 2
+    return int(moved.max() - moved.min())
+
+
 @lru_cache(maxsize=64)
 def coefficient_weights(
     wavelet: str, level: int, side: int

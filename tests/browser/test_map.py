@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from dpviz.data.cities import box_around, cities
 
@@ -132,9 +133,10 @@ def test_a_city_becomes_the_domain_and_cells_have_metres(explorer):
     watched.page.get_by_role("button", name="Domain", exact=False).first.click()
     watched.page.get_by_text("A box around a city").click()
     watched.choose("City", "Lyon, ")
-    # If the button is pressed immediately after typing, the width that was typed is used.
-    watched.page.get_by_role("spinbutton", name="Width in km").fill("20")
-    watched.page.get_by_role("button", name="Use this box").click()
+    width = watched.page.get_by_role("spinbutton", name="Width in km")
+    expect(width).to_be_enabled()  # the city's own width was set
+    width.fill("20")
+    width.press("Enter")
     lyon = next(city for title, city in cities().items() if title.startswith("Lyon, "))
     west = box_around(lyon, 20).bounds[0][0]
     watched.page.wait_for_function(

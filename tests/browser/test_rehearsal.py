@@ -54,7 +54,9 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
         "&unit=person&cap=3&domain=2.22,2.47;48.8,48.91&nhat=20000",
     )
     page = watched.page
-    expect(page.get_by_text(re.compile(r"A cell is [\d.]+ k?m × [\d.]+ k?m"))).to_be_visible()
+    expect(
+        page.get_by_text(re.compile(r"Two places closer than about [\d.]+ k?m become one"))
+    ).to_be_visible()
     said = page.get_by_text(re.compile(r"Expect about \d+ invented clusters of \d+ reported"))
     expect(said.first).to_be_visible()
     # Pictures appear together with the first sentences, and each picture has its numbers.

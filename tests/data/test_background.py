@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from dpviz.base.errors import InputError
 from dpviz.data import background
 from dpviz.data.background import MOST_BYTES, clipped, coastlines, read_background
-from dpviz.data.cities import box_around, cities
+from dpviz.data.cities import box_around, cities, city_of, city_width
 from dpviz.data.scale import METRES_PER_DEGREE, length, scale_of
 from dpviz.grid.domain import Domain
 
@@ -138,6 +139,26 @@ def test_a_box_around_a_city_is_as_wide_as_asked(title, width, swapped):
     across = (lon[1] - lon[0]) * metres * math.cos(math.radians(city.lat))
     assert across == pytest.approx(width, abs=0.12)
     assert lon[0] < city.lon < lon[1] or width < 1.2
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(cities())), st.integers(1, 500), st.booleans())
+def test_a_box_tells_its_city_and_width_and_another_box_tells_none(title, width, swapped):
+    city = cities()[title]
+    with suppress(InputError):
+        box = box_around(city, width, swapped=swapped)
+        assert city_of(box, swapped=swapped) == (city, width)
+        (low, high), other = box.bounds
+        assert city_of(Domain(((low + 0.002, high + 0.002), other)), swapped=swapped) is None
+
+
+def test_the_box_of_a_city_has_the_size_of_the_city():
+    """By the rank of its population; no city has a wider box than a more populous one."""
+    widths = [city_width(one) for one in list(cities().values())[::100]]
+    assert widths == sorted(widths, reverse=True)
+    assert (widths[0], widths[-1]) == (120, 15)
+    assert city_width(cities()["Berlin, Germany"]) == 40
+    assert city_width(cities()["Leipzig, Sachsen, Germany"]) == 20
 
 
 def test_a_box_over_a_pole_is_refused():

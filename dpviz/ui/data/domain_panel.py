@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.numbers import readable
-from dpviz.data.cities import box_around, cities
+from dpviz.data.cities import box_around, cities, city_of, city_width
 from dpviz.data.dataset import Dataset
 from dpviz.data.geographic import Placed, check_bounds, mixed_up
 from dpviz.data.scale import Axes, scale_of
@@ -35,9 +35,6 @@ DRAWN_KEY = "app:domain:drawn"
 
 #: Largest possible bounds of longitude and latitude.
 _WORLD = Domain(((-180.0, 180.0), (-90.0, 90.0)))
-
-#: Default width in kilometres of a box around a city; it is enough for most large cities.
-_WIDTH = 50.0
 
 
 def domain_panel(
@@ -89,7 +86,7 @@ def declared_panel(state: DataState, dataset: Dataset, identity: str) -> Domain:
     # A release does not accept "data"; other pages keep this choice.
     setting = "declared" if setting == "data" else setting
     if degrees := _degrees(state, dataset, (0, 1)):
-        _city(state, (0, 1), degrees, at_once=True)
+        _city(state, (0, 1), degrees)
     _boxes(state, dataset, identity, setting, look=False)
     if _is_drawn(setting, dataset):
         show_caption(DRAWN)
@@ -287,45 +284,44 @@ def _degrees(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> set[Pl
     return {scale_of(names, box, meant).degrees for box in worlds} - {""}
 
 
-def _city(
-    state: UrlState, axes: tuple[int, int], degrees: set[Placed], *, at_once: bool = False
-) -> None:
-    """Show the choice of a city; ``at_once``: without a button, the box follows the choice."""
-    city_key, width_key = (f"{state.page}:domain:{part}" for part in ("city", "width"))
+def _city(state: UrlState, axes: tuple[int, int], degrees: set[Placed]) -> None:
+    """Show the city and the width that give the current box; a choice moves the box."""
+    base, swapped, setting = f"{state.page}:domain:city", "latlon" in degrees, state.get("domain")
+    box = Domain.parse(setting) if _is_typed(setting) else None
+    # The fields follow the box, so they are empty for any other box.
+    city, width = (box and city_of(box.select(axes), swapped=swapped)) or (None, None)
 
-    def use() -> None:
-        # Read the values only at the click: a width that is being typed arrives with the click.
-        title, width = st.session_state[city_key], st.session_state[width_key]
-        if title is None:
+    def use(title: str | None, width: int | None = None) -> None:
+        if title is None or (city and width is None and title == city.title):
             return
         try:
-            box = box_around(cities()[title], width, swapped="latlon" in degrees)
+            around = cities()[title]
+            box = box_around(around, width or city_width(around), swapped=swapped)
             cut_out(state, str(box.select(axes)))
         except InputError as error:
-            st.session_state[f"{state.page}:domain:city error"] = str(error)
+            st.session_state[f"{base}:error"] = str(error)
 
-    follow: dict[str, Any] = {"on_change": use} if at_once else {}
-    title = st.selectbox(
+    titles, title = tuple(cities()), city.title if city else None
+    st.selectbox(
         "City",
-        tuple(cities()),
-        index=None,
-        key=city_key,
+        titles,
+        **following(base, title, use, initial="index")
+        | {"index": titles.index(title) if title else None},
         placeholder="type its name",
         help="7,342 cities of Natural Earth. These cities are public, so the box reveals "
         "nothing about the data. Points outside are left out.",
-        **follow,
     )
-    left, right = st.columns(2, vertical_alignment="bottom", gap="small")
-    left.number_input("Width in km", 1.0, 5000.0, _WIDTH, 10.0, "%g", key=width_key, **follow)
-    if not at_once:
-        right.button(
-            "Use this box",
-            key=f"{state.page}:domain:use",
-            on_click=use,
-            disabled=title is None,
-            width="stretch",
-        )
-    if error := st.session_state.pop(f"{state.page}:domain:city error", ""):
+    st.number_input(
+        "Width in km",
+        1,
+        5000,
+        **following(f"{base}:width", width, partial(use, title)),
+        step=5,
+        disabled=city is None,
+        help="It starts with the size of the city, by its rank among the most populous cities. "
+        "A box that is too wide hides small places: they become one.",
+    )
+    if error := st.session_state.pop(f"{base}:error", ""):
         show_error(error)
 
 

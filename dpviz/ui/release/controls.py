@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.base.home import home
+from dpviz.data.geographic import placed
 from dpviz.data.samples import sample, sample_names
 from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.family.family import Family
@@ -46,8 +47,8 @@ from dpviz.ui.widgets.parameters import (
 
 FIRST_METHOD = next(iter(FAMILIES.values())).first
 
-#: Values in links that mean a rehearsal with small made-up clusters, and with a public file.
-SMALL, FILE = "small", "file"
+#: Values in links that mean a rehearsal with wide or small made-up clusters, or a public file.
+WIDE, SMALL, FILE = "wide", "small", "file"
 
 #: Session entry: whether the page had own data when it was last drawn.
 _OWN = "release:own"
@@ -84,10 +85,10 @@ def page_state() -> DataState:
     for family in FAMILIES.values():
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS), shared=True)
-    # The public number of records, and the clusters that the rehearsal expects: made-up clusters
-    # ("" and "small"), the clusters of a public file, or of a sample set.
+    # The public number of records, and the clusters that the rehearsal expects: made-up clusters,
+    # the clusters of a public file, or of a sample set; "" if the columns decide.
     controls["nhat"] = Control(None, whole("nhat", 1, MOST_RECORDS))
-    controls["standin"] = Control("", choice("standin", ("", SMALL, FILE, *sample_names())))
+    controls["standin"] = Control("", choice("standin", ("", WIDE, SMALL, FILE, *sample_names())))
     state = ReleaseState("release", controls)
     take_followed(state, _family(state))
     if state.fresh:
@@ -118,6 +119,11 @@ def public_records(state: UrlState, active: ActiveData) -> int:
     """Public number of records: the user's, a sample set's, or a guess; never from own data."""
     found = state.get("nhat") or (active.sample.n if active.sample else GUESS)
     return min(int(found), MOST_RECORDS)  # the most records of a rehearsal
+
+
+def expected(state: UrlState, columns: Sequence[str]) -> str:
+    """Clusters that the rehearsal expects: small ones on a map, unless the user chose others."""
+    return state.get("standin") or (SMALL if placed(columns) else WIDE)
 
 
 def _family(state: UrlState) -> Family:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
 import streamlit as st
 
 from dpviz.base.work import IsCancelled, Progress
@@ -18,13 +18,21 @@ from dpviz.release.rehearsal import (
     Rehearsal,
     StandIn,
     made_up,
+    merging_words,
     of_public,
     of_sample,
     rehearse,
 )
 from dpviz.release.request import Request
 from dpviz.ui.messages import plain_text, show_caption, show_info, show_success
-from dpviz.ui.release.controls import FILE, SMALL, ReleaseDraft, public_records
+from dpviz.ui.release.controls import (
+    FILE,
+    SMALL,
+    WIDE,
+    ReleaseDraft,
+    expected,
+    public_records,
+)
 from dpviz.ui.release.public_file import public_box, public_data
 from dpviz.ui.session.cache import sample_data
 from dpviz.ui.session.job import Job, follow, job_of, show_progress, start
@@ -50,7 +58,7 @@ _EVERY = 1.0
 
 #: Standard deviations of made-up clusters as shares of a side, by their values in links.
 _SIZES = {
-    "": ("wide", 0.035, "about a tenth of a side of the box"),
+    WIDE: ("wide", 0.035, "about a tenth of a side of the box"),
     SMALL: ("small", 0.01, "about a fiftieth of a side, like hot spots of a city"),
 }
 
@@ -135,8 +143,9 @@ def _controls(state: UrlState, draft: ReleaseDraft) -> Plan:
         "number of records in the data is private.",
     )
     _expect(state, draft)
-    _settings(draft)
-    return _plan(state, draft)
+    plan = _plan(state, draft)
+    _settings(plan, draft.active.dataset.columns)
+    return plan
 
 
 def _expect(state: UrlState, draft: ReleaseDraft) -> None:
@@ -147,7 +156,7 @@ def _expect(state: UrlState, draft: ReleaseDraft) -> None:
     # A grid of counts has no columns that a file of points could have.
     kinds |= {} if draft.active.dataset.counts is not None else {FILE: "as in a public file"}
     kinds |= {_SET: "as in a sample set"} if fitting else {}
-    now = state.get("standin")
+    now = expected(state, columns)
 
     def choose(kind: str) -> None:
         state.set("standin", fitting[0] if kind == _SET else kind)
@@ -225,13 +234,13 @@ def _plan(state: UrlState, draft: ReleaseDraft) -> Plan:
     if counts is not None and counted:
         # A grid of counts has its own cells, and a release of the grid publishes these cells.
         request = replace(request, config=replace(request.config, grid=counts.shape))
-    expected = state.get("standin")
+    clusters = expected(state, draft.active.dataset.columns)
     return Plan(
         request=request,
         records=public_records(state, draft.active),
-        expected=expected,
+        expected=clusters,
         counted=counted,
-        public=public_data(draft) if expected == FILE else None,
+        public=public_data(draft) if clusters == FILE else None,
     )
 
 
@@ -393,31 +402,8 @@ def _where(found: Rehearsal) -> str:
     return f"{found.stand_in}, {found.records:,} records"
 
 
-def _settings(draft: ReleaseDraft) -> None:
-    request, family = draft.request, draft.request.family
-    if family.chosen(request.config):
-        signs = " and ".join(family.parameter(name).sign for name in family.chosen(request.config))
-        show_caption(
-            f"{signs}: chosen by the method from noisy numbers, never from looking at the data."
-        )
-        return
-    grid = getattr(request.config, "grid", None)
-    if isinstance(grid, int) and draft.active.dataset.counts is None:
-        cells = _cell(draft, grid, getattr(request.config, "level", 0))
-        if cells:
-            show_caption(cells)
-
-
-def _cell(draft: ReleaseDraft, side: int, level: int) -> str:
-    """Size of a cell and of the blocks of clusters on the map; "" if the size is unknown."""
-    domain, columns = draft.request.domain, draft.active.dataset.columns
-    if domain is None or domain.ndim != 2:
-        return ""
-    low, high = np.array(domain.lows), np.array(domain.highs)
-    scale = scale_of(columns, domain)
-    cell, block = (
-        scale.lengths(tuple(((high - low) / side * one).tolist())) for one in (1, 2**level)
-    )
-    if not cell:
-        return ""
-    return f"A cell is {cell}" + f", a block of a cluster {block}" * (level > 0) + "."
+def _settings(plan: Plan, columns: Sequence[str]) -> None:
+    family, config = plan.request.family, plan.request.config
+    signs = " and ".join(family.parameter(name).sign for name in family.chosen(config))
+    how = f"{signs}: chosen by the method from noisy numbers, never from looking at the data. "
+    show_caption(f"{how * bool(signs)}{merging_words(plan.request, columns, plan.records)}")
