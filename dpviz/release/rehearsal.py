@@ -62,7 +62,7 @@ _SPREAD, _SMALL = (0.02, 0.05), (0.006, 0.015)
 _NEAR = 3.0
 
 #: Shares of the non-empty cells that are removed; each replaces the plan's share in a trial.
-_DENSE = (0.5, 0.8, 0.9, 0.96, 0.98)
+_DENSE = (0.5, 0.8, 0.9, 0.96, 0.98, 0.99)
 
 #: If a true cluster has at least this Jaccard index with a cluster of a draw, it is found again.
 _FOUND = 0.5
@@ -439,11 +439,12 @@ def other_plans(request: Request, records: int, *, counted: bool = False) -> lis
         by_hand = replace(base, **{CHOOSE.name: GIVEN}) if card.parameter(CHOOSE.name) else base
         sides = [] if family.chosen(config) else [base.grid]
         if not counted and request.domain is not None:
-            # Also a finer grid, which keeps near clusters apart: twice the cells per axis in two
-            # dimensions, since the rule grows with the fifth root of the records.
+            # Also a finer grid, which keeps near clusters apart: 1.5 times the cells per axis in two
+            # dimensions, because the rule grows with the fifth root of the records. With even finer
+            # grids the report can't distinguish clusters of few records from noise.
             sides += [
                 family.from_public(config, times * records, request.domain.ndim)["grid"]
-                for times in (1, 32)
+                for times in (1, 8)
             ]
         groups += [
             [replace(by_hand, grid=side, density=density) for density in _DENSE]
