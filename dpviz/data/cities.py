@@ -6,6 +6,7 @@ Source: populated places of Natural Earth (https://www.naturalearthdata.com), pu
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -99,6 +100,28 @@ def city_words(columns: Sequence[str], bounds: Bounds) -> str:
         f": with the bounds of {names} exchanged, {instead.title} would be inside. Check them."
         if instead
         else "."
+    )
+
+
+def title_words(title: str, columns: Sequence[str], bounds: Bounds) -> str:
+    """Return a sentence if a title names cities that are all far from the bounds; otherwise ''."""
+    if not title or not in_degrees(columns, bounds):
+        return ""
+    named = [
+        one
+        for one in cities().values()
+        if one.name in title and re.search(rf"\b{re.escape(one.name)}\b", title)
+    ]
+    box = [bounds[axis] for axis in map_axes(columns)]
+    for one in named:
+        with suppress(InputError):
+            around = box_around(one, city_width(one)).bounds
+            if all(a[0] <= b[1] and b[0] <= a[1] for a, b in zip(around, box, strict=True)):
+                return ""
+    if not named:
+        return ""
+    return f"The title names {named[0].name}, but the box lies elsewhere. " + city_words(
+        columns, bounds
     )
 
 

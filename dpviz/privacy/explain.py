@@ -38,6 +38,20 @@ def surest_words(epsilon: float) -> str:
     return f"{shown:g}% sure at most" if shown < 100 else "next to certain"
 
 
+def guess_words(epsilon: float, unit: str) -> str:
+    """How often a guess on one unit can be right: a clause after "who" that a newspaper can print.
+
+    The number of guesses is rounded up, so the clause is true. It holds if the unit is in the data
+    with probability 1/2.
+    """
+    right = math.ceil(percent_at_most(surest(epsilon)))
+    now = f"at most {right} times in 100" if right < 100 else "nearly always"
+    return (
+        f"guesses by a coin whether {unit} is in the data is right 50 times in 100; with this "
+        f"result, {now}"
+    )
+
+
 def _records(neighbours: Neighbours) -> str:
     if neighbours.cap > 1:
         return f"up to {neighbours.cap} records of yours"

@@ -9,6 +9,7 @@ the run.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ from dpviz import __version__
 from dpviz.base.serialize import jsonable
 from dpviz.family.claim import claim
 from dpviz.grid.domain import Domain
+from dpviz.privacy.budget_log import Entry
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.secure import NESTED, ROUNDED, SecureAccountant
 from dpviz.release.doubt import doubt
@@ -86,6 +88,19 @@ def document(
     }
     doubts = doubt(made, null_sets)
     return made if doubts is None else made | {"doubtful": doubts}
+
+
+def with_earlier(made: Document, entries: Iterable[Entry], now: Entry) -> Document:
+    """Add what the source's budget spent before: day, epsilon and method of each earlier entry.
+
+    Entries are public choices. An entry counts even if its release failed after the debit.
+    """
+    before = [
+        {"date": one.time[:10], "epsilon": one.epsilon, "method": one.what.get("method", "")}
+        for one in entries
+        if one.id < now.id
+    ]
+    return made | {"earlier": before} if before else made
 
 
 def _method(request: Request) -> Document:

@@ -26,7 +26,7 @@ from dpviz.grid.domain import Domain
 from dpviz.privacy.budget_log import Entry, decimal, granted
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.secure import SecureAccountant
-from dpviz.release.document import Document, document
+from dpviz.release.document import Document, document, with_earlier
 from dpviz.release.files import files
 from dpviz.release.request import Request
 
@@ -233,7 +233,7 @@ def release(
             origins=dataset.origins,
         )  # fmt: skip
         try:
-            drawn = prepared.draw(entry.epsilon)
+            drawn = with_earlier(prepared.draw(entry.epsilon), budget.open(source).entries, entry)
             bundle = files(drawn)
             _publish(bundle, part, folder)
         except (InputError, PrivacyRefusal) as error:

@@ -73,7 +73,7 @@ def files(document: Mapping[str, Any]) -> dict[str, bytes]:
     if len(document["domain"]["columns"]) == 2:
         mapped = on_map(document)
         collection = geojson.clusters(mapped)
-        made["clusters.geojson"] = written(geojson.on_earth(collection, mapped))
+        made["clusters.geojson"] = written(geojson.published(collection, mapped))
         made["clusters.svg"] = pictures.clusters_svg(mapped, collection)
         if of_cells:
             made["counts.svg"] = pictures.counts_svg(mapped)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,6 +47,43 @@ def clusters(document: Document) -> dict[str, Any]:
         "columns": document["domain"]["columns"],
         "features": features,
     }
+
+
+def published(collection: dict[str, Any], document: Document) -> dict[str, Any]:
+    """Return the clusters as they are written: on the Earth, and without digits that say nothing.
+
+    Corners of cells are rounded to a hundredth of a cell, and centres to a millionth of the domain.
+    Declared bounds stay as they are, and so do areas around centres, since the area between two
+    near centres would collapse. Counts are noisy, so they are rounded to whole numbers.
+    """
+    domain, result = on_map(document)["domain"], on_map(document)["result"]
+    of_cells = result["kind"] == "cells"
+    sides = np.shape(result["counts"]) if of_cells else (10**4,) * 2
+    digits = [
+        max(math.ceil(math.log10(100 * side / (high - low))), 0)
+        for (low, high), side in zip(domain["bounds"], sides, strict=True)
+    ]
+
+    def short(value: Any) -> Any:
+        if not isinstance(value[0], float | int):
+            return [short(one) for one in value]
+        return [
+            one if one in ends else round(one, most)
+            for one, ends, most in zip(value, domain["bounds"], digits, strict=True)
+        ]
+
+    features = []
+    for one in on_earth(collection, document)["features"]:
+        shape, about = (
+            one["geometry"],
+            one["properties"] | {"area_share": round(one["properties"]["area_share"], 6)},
+        )
+        about |= {"count": round(about["count"])} if "count" in about else {}
+        about |= {"center": short(about["center"])} if "center" in about else {}
+        if of_cells:
+            shape = {**shape, "coordinates": short(shape["coordinates"])}
+        features.append({**one, "properties": about, "geometry": shape})
+    return {**collection, "features": features}
 
 
 def on_earth(collection: dict[str, Any], document: Document) -> dict[str, Any]:

@@ -439,9 +439,9 @@ def other_plans(request: Request, records: int, *, counted: bool = False) -> lis
         by_hand = replace(base, **{CHOOSE.name: GIVEN}) if card.parameter(CHOOSE.name) else base
         sides = [] if family.chosen(config) else [base.grid]
         if not counted and request.domain is not None:
-            # Also a finer grid, which keeps near clusters apart: 1.5 times the cells per axis in two
-            # dimensions, because the rule grows with the fifth root of the records. With even finer
-            # grids the report can't distinguish clusters of few records from noise.
+            # Also a finer grid, which keeps near clusters apart: in two dimensions 1.5 times the
+            # cells per axis, because the rule grows with the fifth root of the records. With even
+            # finer grids the report can't distinguish clusters of few records from noise.
             sides += [
                 family.from_public(config, times * records, request.domain.ndim)["grid"]
                 for times in (1, 8)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpviz.data.cities import city_words
 from dpviz.families import PARAMETERS
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.steps import long_words
@@ -22,6 +23,7 @@ from dpviz.release.tables import (
     cluster_facts,
     counting_step,
     doubt_words,
+    earlier_words,
     headline,
     margin,
     place_words,
@@ -48,7 +50,7 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
     """
     from markupsafe import Markup
 
-    privacy = document["privacy"]
+    privacy, domain = document["privacy"], document["domain"]
     facts = cluster_facts(document)
     counting = counting_step(document)
     heads, rows = _clusters(document, facts, counting)
@@ -63,13 +65,14 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
         maps={name: Markup(text) for name, text in made.items() if name.endswith(".svg")},
         facts=facts,
         counting=counting,
+        earlier_words=earlier_words(document),
         doubt_words=doubt_words(document),
         cluster_heads=heads,
         cluster_rows=rows,
         ledger_rows=_ledger(privacy["ledger"]),
         multiplier=Neighbours(relation=privacy["neighbours"], cap=privacy["cap"]).multiplier,
         names=names,
-        axes=axes_of(document),
+        axes=f"{axes_of(document)} {city_words(domain['columns'], domain['bounds'])}".strip(),
     )
 
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from dpviz.base.serialize import no_formula
 from dpviz.data.cities import near_city
 from dpviz.data.geographic import axes_words, in_degrees, map_axes
+from dpviz.families import CARDS
 from dpviz.grid.domain import axis_edges
-from dpviz.privacy.explain import surest_words
+from dpviz.privacy.explain import guess_words
 from dpviz.release.formatting import exact, number
 
 Document = Mapping[str, Any]
@@ -200,6 +201,23 @@ def doubt_words(document: Document) -> str:
     return f"{many:,} of {total:,} clusters may be noise."
 
 
+def earlier_words(document: Document) -> str:
+    """Sentence on what the same data spent before; "" if the budget file knows nothing."""
+    before = document.get("earlier", [])
+    if not before:
+        return ""
+    listed = []
+    for one in before:
+        card = CARDS.get(one["method"])
+        how = f", {card.title}" if card else ""
+        listed.append(f"{one['date']}, ε {number(one['epsilon'])}{how}")
+    total = document["privacy"]["epsilon"] + sum(one["epsilon"] for one in before)
+    return (
+        f"{len(before)} earlier release{'s' * (len(before) > 1)} of the same data: "
+        f"{'; '.join(listed)}. The ε add up to {number(total)} together with this release."
+    )
+
+
 def cluster_facts(document: Document) -> list[ClusterFacts]:
     """Facts about each cluster, in the order of the clusters' numbers."""
     if document["result"]["kind"] == "cells":
@@ -315,7 +333,7 @@ def _word(document: Document) -> str:
 
 
 def quote(document: Document) -> str:
-    """One sentence with the result, its error and the promise, which a newspaper can print."""
+    """The result, its error and the promise in two sentences, which a newspaper can print."""
     facts, step, privacy = cluster_facts(document), counting_step(document), document["privacy"]
     sure = [one for one in facts if not one.doubtful]
     word, of_cells = _word(document), document["result"]["kind"] == "cells"
@@ -337,10 +355,7 @@ def quote(document: Document) -> str:
         elif where:
             found += f"; {which} is {where}"
     unit = "a given person" if privacy["unit"] == "person" else "a given record"
-    return (
-        f"{found}; someone who thinks it 50 : 50 whether {unit} is in the data is "
-        f"{surest_words(privacy['epsilon'])} after reading this."
-    )
+    return f"{found}. Whoever {guess_words(privacy['epsilon'], unit)}."
 
 
 def _number_word(many: int) -> str:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dpviz import EUGkM
 from dpviz.base.errors import InputError
-from dpviz.data.cities import check_not_exchanged, city_words, exchanged
+from dpviz.data.cities import check_not_exchanged, city_words, exchanged, title_words
 from dpviz.data.dataset import Dataset
 from dpviz.data.geographic import (
     axes_words,
@@ -251,3 +251,18 @@ def test_bounds_in_the_wrong_order_are_named_with_their_columns():
     data = Dataset(name="b", points=np.array([[52.5, 13.4]]), columns=("Breite", "Länge"))
     with pytest.raises(InputError, match="gives Breite 13 to 14, Länge 52 to 53; declare"):
         data.check_some_inside(Domain.parse("13,14;52,53"), 1)
+
+
+def test_a_title_with_a_city_fits_the_box() -> None:
+    columns, sea = ("lon", "lat"), ((3.0, 3.2), (55.0, 55.2))
+    leipzig, suburb = ((12.266, 12.554), (51.245, 51.425)), ((12.28, 12.3), (51.3, 51.32))
+    assert title_words("Rides in Leipzig", columns, sea) == (
+        "The title names Leipzig, but the box lies elsewhere. No city is inside."
+    )
+    assert "The largest city inside is Leipzig" in title_words("Berlin", columns, leipzig)
+    for title, box in (("Rides in Leipzig", suburb), ("", sea), ("Rides", sea)):
+        assert title_words(title, columns, box) == ""
+    # Two cities have this name; the title fits the box of either.
+    ohio = ((-84.4, -84.0), (39.0, 39.3))
+    assert title_words("Cincinnati", columns, ohio) == ""
+    assert title_words("Rides in Leipzig", ("x", "y"), sea) == ""

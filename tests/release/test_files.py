@@ -377,8 +377,13 @@ def test_a_cluster_is_the_union_of_its_cells(drawn):
     polygons = shapes(document)
     features = geojson.clusters(document)["features"]
     (west, east), (south, north) = bounds
-    whole = (east - west) * (north - south)
     borders = axis_edges(west, east, wide), axis_edges(south, north, high)
+    # Corners are written with a hundredth of a cell.
+    digits = [max(math.ceil(math.log10(100 / np.diff(ends).mean())), 0) for ends in borders]
+    rounded = [np.round(ends, most) for ends, most in zip(borders, digits, strict=True)]
+    for ends, (first, last) in zip(rounded, bounds, strict=True):
+        ends[0], ends[-1] = first, last
+    sizes = np.outer(*map(np.diff, rounded))
     x, y = ((edges[:-1] + edges[1:]) / 2 for edges in borders)
     middles = shapely.points(*np.meshgrid(x, y, indexing="ij"))
     assert len(polygons) == document["result"]["clusters"]
@@ -387,7 +392,7 @@ def test_a_cluster_is_the_union_of_its_cells(drawn):
         # Exact digits of a small width at a large offset.
         exact = 1e-5 if west == 1e9 else 1e-12
         assert polygon.is_valid
-        assert polygon.area == pytest.approx(whole * mine.mean(), rel=exact)
+        assert polygon.area == pytest.approx((mine * sizes).sum(), rel=exact)
         assert feature["properties"] == {
             "cluster": cluster,
             "cells": np.count_nonzero(np.array(document["result"]["labels"]) == cluster),
@@ -418,7 +423,28 @@ def test_holes_and_corners():
 def test_whole_counts_are_written_as_such():
     text = files(of_cells(np.ones((4, 4)), np.eye(2, dtype=bool)))["clusters.geojson"].decode()
     assert '"count": 8\n' in text
-    assert '"count": 2.5\n' in files(of_centers([[0, 0]], [2.5]))["clusters.geojson"].decode()
+    assert '"count": 2\n' in files(of_centers([[0, 0]], [2.4]))["clusters.geojson"].decode()
+
+
+@given(st.integers(1, 40), st.floats(-170, 100), st.floats(0.01, 60))
+def test_geojson_has_no_more_digits_than_the_cells_need(side, west, width):
+    """A hundredth of a cell; declared bounds stay exact, and no corner moves by more."""
+    bounds = [(west, west + width), (-1.23456789, 2.0)]
+    exact = of_cells(np.full((side, 3), 7.123456789), np.ones((side, 3), dtype=bool), 1, bounds)
+    drawn = geojson.clusters(exact)
+    (short,) = geojson.published(drawn, exact)["features"]
+    assert short["properties"]["count"] == round(side * 3 * 7.123456789)
+    for one, other, cell, ends in zip(
+        np.array(short["geometry"]["coordinates"][0]).T,
+        np.array(drawn["features"][0]["geometry"]["coordinates"][0]).T,
+        (width / side, 3.23456789 / 3),
+        bounds,
+        strict=True,
+    ):
+        assert np.abs(one - other).max() <= 0.005 * cell
+        assert {one.min(), one.max()} == set(ends)
+        digits = math.ceil(-math.log10(cell / 100))
+        assert all(value in ends or value == round(value, max(digits, 0)) for value in one)
 
 
 coordinates = st.floats(0, 1)

@@ -37,6 +37,7 @@ from dpviz.privacy.secure import NESTED, SecureAccountant
 from dpviz.release import Request, draw, release
 from dpviz.release.draw import Prepared, _check_budget
 from dpviz.release.files import files
+from dpviz.release.tables import earlier_words
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import CHOOSERS, SYNOPSES, Config
 from tests.support import ROOT
@@ -409,6 +410,27 @@ def test_over_budget_is_refused_and_leaves_nothing(budget: Budget) -> None:
     assert [one.name for one in budget.path.parent.iterdir() if one.is_dir()] == ["out"]
     (account,) = budget.datasets()
     assert account.spent == 0.7
+
+
+def test_the_second_report_names_what_was_spent_before(budget: Budget) -> None:
+    request, data = request_of({"method": "privqt"}), dataset(0, 50)
+    first = released(budget, request, data)
+    assert "earlier" not in first.document
+    assert b"earlier release" not in first.files["report.html"]
+    second = released(budget, request, data, folder="second")
+    (before,) = second.document["earlier"]
+    assert before == {"date": first.entry.time[:10], "epsilon": 0.7, "method": "privqt"}
+    jsonschema.validate(second.document, json.loads(second.files["release.schema.json"]))
+    told = earlier_words(second.document)
+    assert told.startswith(f"1 earlier release of the same data: {before['date']}, ε 0.7, ")
+    assert told.endswith("The ε add up to 1.4 together with this release.")
+    assert told in second.files["report.html"].decode()
+    # Releases of other sources don't count; a debit whose release failed counts.
+    other = released(budget, request, data, folder="other", source="other")
+    assert earlier_words(other.document) == ""
+    budget.debit("household survey", 0.1, second.entry.what)
+    third = released(budget, request, data, folder="third")
+    assert "The ε add up to 2.2 together" in earlier_words(third.document)
 
 
 def test_what_can_not_be_drawn_costs_nothing(budget: Budget) -> None:

@@ -106,8 +106,8 @@ def test_the_sentence_has_place_number_error_and_promise() -> None:
     told = quote(on_earth([1]))
     assert re.fullmatch(
         r"Two hot spots stand out; the largest, [\d.]+ km [a-z-]+ of [\w-]+, has about [\d,]+ "
-        r"records, give or take \d+; someone who thinks it 50 : 50 whether a given record is in "
-        r"the data is 73\.2% sure at most after reading this\.",
+        r"records, give or take \d+\. Whoever guesses by a coin whether a given record is in the "
+        r"data is right 50 times in 100; with this result, at most 74 times in 100\.",
         told,
     )
 

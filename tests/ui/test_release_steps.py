@@ -116,6 +116,33 @@ def test_a_link_opens_the_first_step_with_something_to_do(page, rehearsals, link
                for at, title in enumerate(TITLES, 1))  # fmt: skip
 
 
+def test_city_and_width_follow_the_box_and_the_box_follows_them(page, rehearsals) -> None:
+    """On every page, after a link, and after the box was typed."""
+    test = load(page(data="own", columns="lon,lat", domain="13.104,13.696;52.344,52.704"), table(0))
+
+    def fields() -> tuple[Any, Any, bool]:
+        width = next(one for one in test.number_input if one.label == "Width in km")
+        city = next(one for one in test.selectbox if one.label == "City")
+        return city.value, width.value, width.disabled
+
+    assert fields() == ("Berlin, Germany", 40, False)
+    width = next(one for one in test.number_input if one.label == "Width in km")
+    checked(width.set_value(60).run())
+    assert test.query_params["domain"].startswith("12.9")
+    assert fields() == ("Berlin, Germany", 60, False)
+    lat = next(one for one in test.text_input if one.label.startswith("lat: from"))
+    checked(lat.set_value("55, 55.2").run())
+    assert fields() == (None, None, True)
+    captions = " ".join(one.value for one in test.caption)
+    assert "No city is inside." in captions
+    city = next(one for one in test.selectbox if one.label == "City")
+    checked(city.set_value("Leipzig, Sachsen, Germany").run())
+    assert fields() == ("Leipzig, Sachsen, Germany", 20, False)
+    assert "The largest city inside is Leipzig" in " ".join(one.value for one in test.caption)
+    checked(control(test.text_input, "release:title").set_value("Rides in Berlin").run())
+    assert "The title names Berlin, but the box lies elsewhere." in test.warning[-1].value
+
+
 def test_only_a_clear_pair_of_names_is_proposed() -> None:
     assert by_name(["who", "lat", "lon"]) == ["lon", "lat"]
     assert by_name(["latitude", "longitude", "age"]) == ["longitude", "latitude"]

@@ -37,11 +37,10 @@ def show_left_out(data: Dataset) -> None:
     rows = data.unread
     if rows and rows.rows:
         with st.container(horizontal=True, vertical_alignment="center"):
-            each = "This row" if rows.rows == 1 else f"Each of {rows.these}"
-            show_caption(
-                f"{each} can't be read. It is left out by a look at this row alone, and so is a "
-                "row with an empty cell."
-            )
+            who = "It" if data.dropped == 1 else "They"
+            if empty := data.dropped - rows.rows:
+                who = f"{empty:,} of them lack a value, and {rows.rows:,}"
+            show_caption(f"{who} can't be read. Each row is judged by a look at this row alone.")
             _show(rows)
 
 

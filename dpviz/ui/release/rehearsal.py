@@ -140,7 +140,9 @@ def _controls(state: UrlState, draft: ReleaseDraft) -> Plan:
             partial(state.set, "nhat"),
         ),
         help="A number that is already public. Don't take this number from the data, because the "
-        "number of records in the data is private.",
+        "number of records in the data is private."
+        + " Count only the records that a release uses: the number of persons, times the records "
+        "of each person." * draft.request.persons,
     )
     _expect(state, draft)
     plan = _plan(state, draft)

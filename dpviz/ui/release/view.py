@@ -16,7 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpviz.base.errors import InputError, PrivacyRefusal, reason
 from dpviz.base.home import home, home_folder
 from dpviz.base.numbers import counted, written_out
-from dpviz.data.cities import city_words
+from dpviz.data.cities import city_words, title_words
 from dpviz.data.geographic import axes_words, mixed_up
 from dpviz.families import CARDS, family_of
 from dpviz.family.parameter import CHOOSE
@@ -25,9 +25,9 @@ from dpviz.privacy.explain import explain_epsilon, promises_little
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Released, refusal, release
 from dpviz.release.files import written
-from dpviz.release.geojson import clusters, on_earth, without_doubtful
+from dpviz.release.geojson import clusters, published, without_doubtful
 from dpviz.release.pictures import clusters_svg, domain_svg
-from dpviz.release.tables import doubt_words, headline, quote
+from dpviz.release.tables import doubt_words, earlier_words, headline, quote
 from dpviz.ui.data.not_taken import show_not_taken
 from dpviz.ui.data.protection_panel import RELATION_TITLES
 from dpviz.ui.data.state import DataState
@@ -145,6 +145,8 @@ def steps(state: DataState) -> None:
         title = st.text_input(
             "Title of the report (optional)", key="release:title", persist_state="session"
         )
+        if said := title_words(title, active.dataset.columns, active.domain.bounds):
+            show_warning(said)
     draft = draft_of(state, active, title)
     refused = stop_by(state, draft, stop if now == REHEARSE else sign)
     known = not refused and is_rehearsed(state, draft)
@@ -522,6 +524,8 @@ def bundle() -> bool:
         f"Certified: ε {privacy['certified']:.12g}.",
         icon=":material/verified:",
     )
+    if words := earlier_words(document):
+        show_caption(words)
     if "chosen" in done.document:
         show_caption(done.document["chosen"]["how"])
     if words := doubt_words(done.document):
@@ -587,7 +591,7 @@ def _sure_alone(done: Released, name: str) -> dict[str, bytes]:
     sure = without_doubtful(clusters(done.document))
     right.download_button(
         "These clusters (GeoJSON)",
-        written(on_earth(sure, done.document)),
+        written(published(sure, done.document)),
         f"{name}-sure.geojson",
         "application/geo+json",
         icon=":material/map:",
