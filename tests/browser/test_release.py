@@ -124,7 +124,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     settled(watched)
     page.get_by_role("link", name="Release once with these settings").click()
     page.wait_for_url("**/release?**")
-    expect(page.get_by_role("heading", name="Release once, safely")).to_be_visible()
+    expect(page.get_by_role("heading", name="Publish once, safely")).to_be_visible()
     # Data, columns, bounds, persons and method are the same as on the other page.
     expect(page.get_by_text("Step 4 of 5: Rehearse")).to_be_visible()
     page.get_by_text("Method and all settings").click()

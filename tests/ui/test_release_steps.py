@@ -18,6 +18,7 @@ from dpviz.ui.release.steps import TITLES
 from tests.support.controls import control
 from tests.ui.test_release import button, has_button, home, page, press
 from tests.ui.test_wavecluster import checked
+from tests.ui.test_working_state import visit
 
 __all__ = ["home", "page"]
 
@@ -183,26 +184,46 @@ def test_only_public_data_can_become_a_stand_in() -> None:
     assert not issubclass(Dataset, PublicData | StandIn)
 
 
-def test_advice_that_was_taken_is_not_lost_by_a_later_change(page, rehearsals) -> None:
-    test = page(data="gaussians", method="privqt", g=50, p=0.8, standin="small", nhat=10_000)
+def test_settings_that_were_seen_on_true_data_are_named_and_public_ones_are_offered(
+    page, rehearsals
+) -> None:
+    test = load(page(**LINK, nhat=5000), table(0))
+    assert not any("Seen on true data" in one.value for one in test.warning)
+    visit(test, "wavecluster")
+    for name, value in {"choose": "given", "g": 40, "p": 0.7, "epsilon": 2.0}.items():
+        test.session_state[f"wavecluster:{name}"] = value
+    checked(test.run())
+    visit(test, "release")
+    (said,) = (one.value for one in test.warning if "Seen on true data" in one.value)
+    assert "Seen on true data: ε 2, g 40, p 0.70. They were set on another page" in said
+    # Other values that are set here have not been seen.
+    checked(control(test.number_input, "release:p").set_value(0.75).run())
+    assert any("Seen on true data: ε 2, g 40. They" in one.value for one in test.warning)
+    visit(test, "kmeans")
+    visit(test, "release")
+    assert any("Seen on true data: ε 2, g 40. They" in one.value for one in test.warning)
+    assert button(test, "Take public values").label.endswith(": ε 1, g 44")
+    press(test, "Take public values")
+    assert not any("Seen on true data" in one.value for one in test.warning)
+    assert (test.query_params["g"], test.query_params["epsilon"]) == ("44", "1")
+
+
+def test_a_file_that_is_not_read_stops_the_first_step_and_the_active_one_is_named(
+    page, rehearsals
+) -> None:
+    test = load(page(data="own", columns="lon,lat"), table(0))
     press(test, "Previous")
-    rehearsed(test)
-    said = next(one.value for one in test.info if one.value.startswith("Recommended: "))
-    press(test, "Take ")
-    taken = {name: test.query_params[name] for name in ("method", "g", "p")}
-    assert not any("Since you took" in one.value for one in test.caption)
-    # A smaller budget needs another rehearsal; grid and density stay, and the page says so.
-    checked(control(test.number_input, "release:epsilon").set_value(0.5).run())
-    assert {name: test.query_params[name] for name in taken} == taken
-    assert any("this was changed: ε 0.5" in one.value for one in test.caption)
-    # Another method has other defaults; one button brings back what was taken.
-    checked(control(test.selectbox, "release:method").set_value("privthr").run())
-    assert any("this was changed: PrivTHR" in one.value for one in test.caption)
-    press(test, "Take that plan again")
-    assert {name: test.query_params[name] for name in taken} == taken
-    assert test.query_params["epsilon"] == "1"
-    assert not any("Since you took" in one.value for one in test.caption)
-    assert any("The plan in use is the recommended one" in one.value for one in test.success), said
+    assert step(test) == (1, "1")
+    assert not button(test, "Next").disabled
+    load(test, bytes(range(256)))
+    assert step(test) == (1, "")
+    assert button(test, "Next").disabled
+    said = "is not read: rides.csv is still active."
+    assert any(said in one.value for one in test.warning)
+    test.file_uploader(key="own:file").set_value(None)
+    checked(test.run())
+    assert not button(test, "Next").disabled
+    assert not any(said in one.value for one in test.warning)
 
 
 def test_the_map_of_the_place_has_lines_cities_and_no_record() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,9 @@ WIDE, SMALL, FILE = "wide", "small", "file"
 #: Session entry: whether the page had own data when it was last drawn.
 _OWN = "release:own"
 
+#: Session entry: settings that were chosen on other pages while own data were there.
+_SEEN = "release:seen"
+
 #: Methods that can make a release: all methods that have a budget.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 
@@ -94,7 +97,39 @@ def page_state() -> DataState:
     if state.fresh:
         take_defaults(state, _family(state), but=state.chosen)
     _take_public(state)
+    if state.has_own_data:
+        followed: dict[str, Any] = st.session_state.setdefault(_SEEN, {})
+        followed |= {name: state.get(name) for name in state.followed}
     return state
+
+
+def forget_seen() -> None:
+    """Forget which settings were chosen on other pages."""
+    st.session_state.pop(_SEEN, None)
+
+
+def seen_settings(
+    state: DataState, draft: ReleaseDraft, records: int
+) -> list[tuple[str, Any, str, str]]:
+    """Settings of the plan that the user chose beside true results of the data.
+
+    Each has its link, its public value, and both values in words. Public facts give the number of
+    cells; other public values are the defaults.
+    """
+    request, family = draft.request, draft.request.family
+    config, ndim = request.config, len(draft.active.dataset.columns)
+    seen = st.session_state.get(_SEEN, {}) if state.has_own_data else {}
+    if seen.get("epsilon") == config.epsilon:  # the number of cells follows from epsilon
+        config = replace(config, epsilon=family.parameter("epsilon").default)
+    public = family.from_public(config, records, ndim)
+    found = [
+        (one.link, value, one.text(state.get(one.link)), one.text(value))
+        for one in map(family.parameter, ("epsilon", *request.parameters))
+        for value in (public.get(one.name, one.default),)
+    ]
+    method = CARDS[config.method].title, CARDS[FIRST_METHOD].title
+    found.append(("method", FIRST_METHOD, *method))
+    return [one for one in found if one[0] in seen and seen[one[0]] == state.get(one[0]) != one[1]]
 
 
 def _take_public(state: DataState) -> None:

@@ -19,12 +19,12 @@ from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.data.domain_panel import cut_out, declared_panel, outside_radio
 from dpviz.ui.data.map_panel import rounded_box
 from dpviz.ui.data.own_data import check_unit, own_data
-from dpviz.ui.data.own_states import OwnData
+from dpviz.ui.data.own_states import OwnData, memory_of
 from dpviz.ui.data.panel import ActiveData, changed_data
 from dpviz.ui.data.protection_panel import neighbours_of, relation_radio, unit_boxes
 from dpviz.ui.data.rows import show_left_out
 from dpviz.ui.data.state import FIRST, UPLOAD, DataState, take_sample
-from dpviz.ui.messages import show_caption, show_info
+from dpviz.ui.messages import show_caption, show_info, show_warning
 from dpviz.ui.session.address import where_files_go
 from dpviz.ui.session.cache import sample_data
 from dpviz.ui.session.state import following
@@ -39,6 +39,17 @@ class FileChoice:
     dataset: Dataset
     own: OwnData | None
     facts: Sample | None
+
+    @property
+    def unread(self) -> str:
+        """Sentence if the file that the user chose last is not the active file; otherwise ""."""
+        memory = memory_of(released=True)
+        if self.own is None or memory.loaded is None or memory.tried == memory.loaded.token:
+            return ""
+        return (
+            f"The file that you chose last is not read: {self.dataset.name} is still active. "
+            "Choose another file, or remove the one that is not read."
+        )
 
     @property
     def identity(self) -> str:
@@ -67,6 +78,8 @@ def file_step(state: DataState, *, many: bool) -> FileChoice:
     data = chosen.dataset
     title = chosen.facts.title if chosen.facts else data.name
     with right:
+        if chosen.unread:
+            show_warning(chosen.unread)
         show_caption(
             f"Active: {title} · {counted(data.n, 'record')} · columns {' and '.join(data.columns)}",
             help=chosen.facts.description if chosen.facts else None,

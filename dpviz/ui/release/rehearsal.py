@@ -24,14 +24,17 @@ from dpviz.release.rehearsal import (
     rehearse,
 )
 from dpviz.release.request import Request
-from dpviz.ui.messages import plain_text, show_caption, show_info, show_success
+from dpviz.ui.data.state import DataState
+from dpviz.ui.messages import plain_text, show_caption, show_info, show_success, show_warning
 from dpviz.ui.release.controls import (
     FILE,
     SMALL,
     WIDE,
     ReleaseDraft,
     expected,
+    forget_seen,
     public_records,
+    seen_settings,
 )
 from dpviz.ui.release.public_file import public_box, public_data
 from dpviz.ui.session.cache import sample_data
@@ -46,9 +49,8 @@ _JOB = "release:rehearsal"
 #: Session entry with the results of rehearsals by their plans; largest number of stored results.
 _KNOWN, _MOST_KNOWN = "release:rehearsals", 16
 
-#: Session entries: the plan whose results were shown last, and the recommended plan that the user
-#: took last.
-_LAST, _TAKEN = "release:rehearsed last", "release:taken"
+#: Session entry: the plan whose results were shown last.
+_LAST = "release:rehearsed last"
 
 #: Seconds that the page waits for a rehearsal; after that it shows the rehearsal's progress.
 _PATIENCE = 1.0
@@ -87,7 +89,7 @@ class Plan:
 
 
 def rehearsal_panel(
-    state: UrlState, draft: ReleaseDraft, *, needed: bool, shown: bool = True
+    state: DataState, draft: ReleaseDraft, *, needed: bool, shown: bool = True
 ) -> None:
     """Show the rehearsal, and the only plan that it recommends.
 
@@ -119,13 +121,12 @@ def rehearsal_panel(
                 cancel_key="release:rehearse stop",
                 icon=":material/theater_comedy:",
             )
-        _remind(state, plan)
     if shown:
         with maps:
             follow(job, lambda: _maps(plan, draft), every=_EVERY)
 
 
-def _controls(state: UrlState, draft: ReleaseDraft) -> Plan:
+def _controls(state: DataState, draft: ReleaseDraft) -> Plan:
     """Show epsilon, the number of records and the expected clusters; return the plan."""
     left, right = st.columns(2, vertical_alignment="bottom")
     family = draft.request.family
@@ -147,6 +148,7 @@ def _controls(state: UrlState, draft: ReleaseDraft) -> Plan:
     _expect(state, draft)
     plan = _plan(state, draft)
     _settings(plan, draft.active.dataset.columns)
+    _warn_of_true(state, draft, plan.records)
     return plan
 
 
@@ -306,7 +308,7 @@ def _maps(plan: Plan, draft: ReleaseDraft) -> None:
         if last is None or found is None or last.request.domain != columns:
             return
         # The maps stay until the first maps of the new plan.
-        plan, before = last, f"Before the change: {_differences(last.request, plan.request)}. "
+        plan, before = last, "Before the last change: "
     best = found.best or found.plan
     of_set = plan.public is None and plan.expected not in _SIZES
     domain = sample(plan.expected).domain if of_set else plan.request.domain
@@ -330,6 +332,25 @@ def _maps(plan: Plan, draft: ReleaseDraft) -> None:
     show_caption(f"Rehearsed on {_where(found)}. {best.on_nothing}".rstrip())
 
 
+def _warn_of_true(state: DataState, draft: ReleaseDraft, records: int) -> None:
+    """Name settings of the plan that were chosen beside true results; offer public values."""
+    seen = seen_settings(state, draft, records)
+    if not seen:
+        return
+    named = ", ".join(now for _, _, now, _ in seen)
+    show_warning(
+        f"Seen on true data: {named}. {'It was' if len(seen) == 1 else 'They were'} set on another "
+        "page, which shows true results of your data. The proof does not cover such a choice."
+    )
+
+    def take() -> None:
+        for link, value, _, _ in seen:
+            state.set(link, value)
+
+    instead = ", ".join(public for *_, public in seen)
+    st.button(plain_text(f"Take public values: {instead}"), key="release:public", on_click=take)
+
+
 def _offer(state: UrlState, plan: Plan) -> None:
     found = _known().get(plan)
     if found is None or found.best is None or found.best is found.plan:
@@ -347,51 +368,13 @@ def _offer(state: UrlState, plan: Plan) -> None:
 def _take(state: UrlState, plan: Plan, found: Rehearsal) -> None:
     taken = found.taken
     request = taken.plan.request
-    st.session_state[_TAKEN] = replace(plan, request=request)
     _known()[replace(plan, request=request)] = taken
     _set(state, plan, request)
 
 
-def _remind(state: UrlState, plan: Plan) -> None:
-    """Say how the plan differs from the recommended plan that the user took, and offer it again."""
-    taken: Plan | None = st.session_state.get(_TAKEN)
-    if taken is None or taken == plan:
-        return
-    differ = _differences(taken.request, plan.request)
-    others = [] if taken.records == plan.records else [f"{plan.records:,} records"]
-    others += [] if taken.expected == plan.expected else ["other clusters are expected"]
-    words = ", ".join(filter(None, [differ, *others]))
-    if not words:
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        show_caption(f"Since you took a recommended plan, this was changed: {words}.")
-        if _settings_of(taken.request) != _settings_of(plan.request):
-            st.button(
-                "Take that plan again",
-                key="release:again",
-                on_click=partial(_set, state, taken, taken.request),
-            )
-
-
-def _settings_of(request: Request) -> dict[str, object]:
-    return {"method": request.config.method, **request.parameters}
-
-
-def _differences(before: Request, now: Request) -> str:
-    """What differs in another request, in words; "" if nothing differs."""
-    words = [] if before.config.method == now.config.method else [now.card.title]
-    for one in now.family.parameters:
-        value = getattr(now.config, one.name)
-        if now.card.parameter(one.name) and getattr(before.config, one.name, value) != value:
-            words.append(one.text(value))
-    words += [] if before.domain == now.domain else ["another box"]
-    words += [] if before.outside == now.outside else ["points outside"]
-    alike = (before.unit, before.config.neighbours) == (now.unit, now.config.neighbours)
-    return ", ".join([*words, *([] if alike else ["who is protected"])])
-
-
 def _set(state: UrlState, plan: Plan, request: Request) -> None:
-    """Set the controls to the settings of a plan."""
+    """Set the controls to the settings of a plan, which public data recommend."""
+    forget_seen()
     state.set("method", request.config.method)
     for parameter in request.family.parameters:
         if request.card.parameter(parameter.name) and not (

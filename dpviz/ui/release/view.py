@@ -96,7 +96,7 @@ def build(state: DataState) -> None:
     """Draw the page."""
     if embedded():
         raise InputError("A release is not made in a frame: open this page in its own window.")
-    st.header("Release once, safely", help=_TUNING)
+    st.header("Publish once, safely", help=_TUNING)
     show_not_taken(state)
     if not bundle():
         steps(state)
@@ -150,9 +150,10 @@ def steps(state: DataState) -> None:
     draft = draft_of(state, active, title)
     refused = stop_by(state, draft, stop if now == REHEARSE else sign)
     known = not refused and is_rehearsed(state, draft)
-    is_done = {FILE: True, WHERE: placed, WHO: farthest() > WHO, REHEARSE: known}
+    is_done = {FILE: not chosen.unread, WHERE: placed, WHO: farthest() > WHO, REHEARSE: known}
     done = [step for step, yes in is_done.items() if yes]
     why = "Declare the bounds of both columns." if now == WHERE and not placed else ""
+    why = chosen.unread if now == FILE else why
     show_steps(head, now, done, why)
     show_only(now)
     if not refused:
@@ -166,7 +167,6 @@ def steps(state: DataState) -> None:
             with meaning:
                 _meaning(draft, source, total)
             if not refused:
-                st.markdown("### Release")
                 confirm(state, draft, source, total)
 
 
