@@ -254,7 +254,7 @@ def _labels(bands: Sequence[Subband], mode: Mode, small: bool) -> Trace:
         textposition="bottom right",
         textfont={
             **number_font(mode),
-            # The cells of noise below a small name are dark and light by turns.
+            # The cells of noise below a small name are dark and light.
             "shadow": ", ".join([f"0 0 4px {BACKGROUND[mode]}"] * 12),
             "size": [13 - small - band.level for band in named],
         },
