@@ -105,7 +105,12 @@ def pieces(picture: KMeansPicture) -> dict[str, Any]:
     domain = picture.shown_domain
     ends = [[low, (high - low) / _SIDE] for low, high in domain.bounds]
     grids = [
-        {"z": labels[picture.regions_of(centers, _SIDE)].astype(np.uint16).T, "ends": ends}
+        {
+            "z": labels.astype(np.min_scalar_type(labels.max()))[
+                picture.regions_of(centers, _SIDE)
+            ].T,
+            "ends": ends,
+        }
         for labels, centers in (
             (np.arange(1, len(true) + 1), picture.truth.centers),
             (numbers, picture.private.centers),
