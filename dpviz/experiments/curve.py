@@ -67,12 +67,17 @@ def values_of(parameter: Parameter) -> tuple[float, ...]:
     """Values from one end of a parameter's slider to the other, evenly spaced on the slider."""
     assert parameter.low is not None  # noqa: S101 - it has a slider
     assert parameter.high is not None  # noqa: S101
-    spread = np.geomspace if parameter.log else np.linspace
-    found = spread(parameter.low, parameter.high, MOST_VALUES)
-    if parameter.kind != "number":
-        found = np.rint(found)
-    rounded = {float(f"{value:.3g}") for value in found[1:-1]}
-    return tuple(sorted({float(parameter.low), *rounded, float(parameter.high)}))
+    whole = parameter.kind != "number"
+    return spread(parameter.low, parameter.high, MOST_VALUES, log=parameter.log, whole=whole)
+
+
+def spread(
+    low: float, high: float, number: int, *, log: bool = True, whole: bool = False
+) -> tuple[float, ...]:
+    """Both ends, and values evenly spaced between them, with three significant digits."""
+    found = (np.geomspace if log else np.linspace)(low, high, number)[1:-1]
+    inner = {float(f"{value:.3g}") for value in (np.rint(found) if whole else found)}
+    return tuple(sorted({float(low), *inner, float(high)}))
 
 
 def score_of_curve(method: str) -> str:

@@ -41,7 +41,7 @@ from dpviz.papers import ROWS
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.compare import runs as compare_runs
 from dpviz.ui.compare import view
-from dpviz.ui.compare.controls import parse_epsilons, spread
+from dpviz.ui.compare.controls import budgets, parse_epsilons
 from dpviz.ui.compare.latex import latex_figure_of, latex_table_of
 from dpviz.ui.compare.links import command_lines, explorer_link, python_lines
 from dpviz.ui.compare.runs import Found, SweepRequest, fitting, offered
@@ -670,9 +670,9 @@ def test_reset_goes_back_to_the_start(app):
 
 
 def test_budgets_are_spread_evenly_and_read_in_order():
-    found = spread(0.1, 2.0, 8)
+    found = budgets(0.1, 2.0, 8)
     assert found == (0.1, 0.153, 0.235, 0.361, 0.554, 0.85, 1.3, 2.0)
-    assert spread(0.1, 2.0, 1) == spread(0.1, 0.1, 5) == (0.1,)
+    assert budgets(0.1, 2.0, 1) == budgets(0.1, 0.1, 5) == (0.1,)
     assert parse_epsilons(" 2, 0.5,0.5, ,1 ") == (0.5, 1.0, 2.0)
     assert parse_epsilons("") == ()
     with pytest.raises(InputError, match="25 values: give at most 24"):

@@ -8,12 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-import numpy as np
 import streamlit as st
 
 from dpviz.base.errors import InputError, shown
 from dpviz.data.samples import Sample, sample, sample_names
-from dpviz.experiments.curve import ROUNDS
+from dpviz.experiments.curve import ROUNDS, spread
 from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS, TimeFigure
 from dpviz.experiments.presets import PRESETS, Preset
 from dpviz.experiments.sweep import Plan, Subject, axes, axis_value, subject_of_sample
@@ -436,7 +435,7 @@ def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
     )
     if typed:
         return parse_epsilons(typed)
-    return spread(float(state.get("low")), float(state.get("high")), int(state.get("points")))
+    return budgets(float(state.get("low")), float(state.get("high")), int(state.get("points")))
 
 
 def _axis_boxes(state: CompareState) -> tuple[float, ...]:
@@ -468,14 +467,11 @@ def _axis_boxes(state: CompareState) -> tuple[float, ...]:
     return parse_values(state.get("values"), axis) or parse_values(usual, axis)
 
 
-def spread(low: float, high: float, points: int) -> tuple[float, ...]:
-    """Budgets from low to high, evenly spaced on a log scale, with three significant digits."""
+def budgets(low: float, high: float, points: int) -> tuple[float, ...]:
+    """Budgets from low to high, evenly spaced on a log scale."""
     if low > high:
         raise InputError(f"ε from {low:g} to {high:g} is empty: give the smaller number first.")
-    if points == 1 or low == high:
-        return (low,)
-    inner = [float(f"{value:.3g}") for value in np.geomspace(low, high, points)[1:-1]]
-    return tuple(sorted({low, *inner, high}))
+    return (low,) if points == 1 else spread(low, high, points)
 
 
 @st.cache_resource(show_spinner=False)

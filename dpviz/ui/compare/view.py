@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -248,57 +248,37 @@ def _run_label(pieces: Sequence[Plan]) -> str:
 def _charts(
     state: CompareState, request: SweepRequest, tables: Mapping[str, pd.DataFrame]
 ) -> list[Chart]:
-    score = state.get("score")
-    shown = [(one.title, name, score) for name, one in request.subjects.items()]
+    """Panels of scores and data sets: one for each epsilon if the axis is another parameter."""
+    shown = [(one.title, name, state.get("score")) for name, one in request.subjects.items()]
     if state.get("view") == "scores":
         name = state.get("of")
-        plan = request.plans[name]
-        shown = [
-            (score_of(score).axis, name, score)
-            for score in request.offered
-            if score in plan.columns
-        ]
-    return [
-        chart
-        for heading, name, score in shown
-        for chart in _charts_of(
-            heading,
-            name,
-            score,
-            request.plans[name],
-            tables[name],
-            [method for of, method in request.failing if of == name],
-        )
-    ]
-
-
-def _charts_of(
-    heading: str,
-    name: str,
-    score: str,
-    plan: Plan,
-    table: pd.DataFrame,
-    failing: Collection[str],
-) -> Iterator[Chart]:
-    """Panels of a score on a data set: one for each epsilon if the axis is another parameter."""
-    one_truth = not moves_truth(plan.axis, plan.methods)
-    true = _true(plan, score) if one_truth else None
-    parts: list[float | None] = [None] if plan.axis == EPSILON.name else [*plan.epsilons]
-    for epsilon in parts:
-        rows = table if epsilon is None else table[table["epsilon"] == epsilon]
-        bounds = None
-        if score == RANK and one_truth and len(rows):
-            bounds = bounds_table(rows, {plan.subjects[0].name: _truth(plan)}, plan.axis)
-        yield Chart(
-            failing=failing,
-            heading=heading if epsilon is None else f"{heading} · ε {epsilon:g}",
-            score=score,
-            table=summary(rows, score, plan.axis),
-            true=true,
-            data=name,
-            epsilon=epsilon,
-            bounds=bounds if bounds is not None and len(bounds) else None,
-        )
+        scores = (one for one in request.offered if one in request.plans[name].columns)
+        shown = [(score_of(score).axis, name, score) for score in scores]
+    charts = []
+    for heading, name, score in shown:
+        plan, truths = request.plans[name], {}
+        one_truth = not moves_truth(plan.axis, plan.methods)
+        true = _true(plan, score) if one_truth else None
+        if one_truth and score == RANK:
+            truths = {plan.subjects[0].name: _truth(plan)}
+        for epsilon in (None,) if plan.axis == EPSILON.name else plan.epsilons:
+            rows = tables[name]
+            if epsilon is not None:
+                rows = rows[rows["epsilon"] == epsilon]
+            bounds = bounds_table(rows, truths, plan.axis) if truths and len(rows) else None
+            charts.append(
+                Chart(
+                    failing=[method for of, method in request.failing if of == name],
+                    heading=heading if epsilon is None else f"{heading} · ε {epsilon:g}",
+                    score=score,
+                    table=summary(rows, score, plan.axis),
+                    true=true,
+                    data=name,
+                    epsilon=epsilon,
+                    bounds=bounds if bounds is not None and len(bounds) else None,
+                )
+            )
+    return charts
 
 
 def _true(plan: Plan, score: str) -> float | None:

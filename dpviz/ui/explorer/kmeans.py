@@ -373,7 +373,6 @@ class KMeansExplorer(Explorer):
         names = ["wcss", "nicv", ratio, "f_measure", "displacement"]
         names += ["class_f"] if truth.records.classes is not None else []
         scores = known | truth.scores(private, tuple(name for name in names if name not in known))
-        wcss, nicv = truth.errors
         clusters = len(truth.centers)
         overlap, moved = scores["f_measure"], scores["displacement"]
         shown = [
@@ -385,11 +384,9 @@ class KMeansExplorer(Explorer):
                 "True clusters that have a private centre: each private centre belongs to the "
                 "nearest true centre.",
             ),
-            score_readout(
-                SCORES["wcss"], readable(scores["wcss"]), beside=f"true {readable(wcss)}"
-            ),
-            score_readout(
-                SCORES["nicv"], readable(scores["nicv"]), beside=f"true {readable(nicv)}"
+            *(
+                score_readout(SCORES[name], readable(scores[name]), beside=f"true {readable(true)}")
+                for name, true in zip(("wcss", "nicv"), truth.errors, strict=True)
             ),
             score_readout(SCORES["f_measure"], f"{overlap:.3f}", overlap, sign="F"),
             score_readout(
