@@ -25,14 +25,13 @@ from dpviz.ui.audit.common import (
     METHODS,
     AuditRequest,
     Results,
-    budget_control,
     current_job,
     results,
     run_audit,
 )
 from dpviz.ui.messages import plain_text
 from dpviz.ui.session.job import follow, job_of, show_progress, start
-from dpviz.ui.session.state import MAX_SEED, Control, UrlState, choice, whole
+from dpviz.ui.session.state import MAX_SEED, Control, UrlState, budget, choice, whole
 from dpviz.ui.widgets.card_panel import card_panel
 from dpviz.ui.widgets.live_slider import live_slider
 from dpviz.ui.widgets.show import csv_button, job_button, show_panels, theme_mode
@@ -151,7 +150,7 @@ CONTROLS = {
     "scenario": Control(
         _FIRST.name, choice("scenario", tuple(dict.fromkeys(one.name for one in scenarios())))
     ),
-    "claim": budget_control("claim", *CLAIMS),
+    "claim": Control(1.0, budget("claim", *CLAIMS)),
     "runs": Control(MOST_RUNS, whole("runs", FEWEST_RUNS, MOST_RUNS)),
     "seed": Control(0, whole("seed", 0, MAX_SEED)),
 }

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import streamlit as st
 
 from dpviz.audit.runs import AuditResult, audit
-from dpviz.base.errors import InputError
 from dpviz.base.work import IsCancelled, Progress
 from dpviz.families import CARDS
 from dpviz.ui.session.job import Job, job_of
-from dpviz.ui.session.state import Control, number
 
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
-
-
-def budget_control(name: str, low: float, high: float, *, shared: bool = False) -> Control:
-    """Control of a budget, by default 1. A link may have a budget beyond the slider."""
-
-    def check(value: float) -> None:
-        if not (math.isfinite(value) and value > 0):
-            raise InputError(
-                f"{name} = {value:g} is not a usable privacy budget: give a number from {low:g} "
-                f"to {high:g}."
-            )
-
-    return Control(1.0, number(name, low, high, check), shared)
 
 
 class AuditRequest(NamedTuple):

@@ -27,10 +27,9 @@ from dpviz.figures.audit.person import (
 )
 from dpviz.privacy.explain import surest_words
 from dpviz.privacy.ledger import Neighbours
-from dpviz.ui.audit.common import budget_control
 from dpviz.ui.messages import plain_text
 from dpviz.ui.session.job import follow, job_of, show_progress, start
-from dpviz.ui.session.state import MAX_SEED, Control, UrlState, choice, whole
+from dpviz.ui.session.state import MAX_SEED, Control, UrlState, budget, choice, whole
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.live_slider import live_slider
 from dpviz.ui.widgets.show import csv_button, job_button, show_panels, theme_mode
@@ -53,7 +52,7 @@ FEWEST_DRAWS, MOST_DRAWS = 500, 5000
 
 CONTROLS = {
     "technique": Control("privthr-sound", choice("technique", TECHNIQUES)),
-    "epsilon": budget_control("epsilon", *EPSILONS, shared=True),
+    "epsilon": Control(1.0, budget("epsilon", *EPSILONS), shared=True),
     "draws": Control(DRAWS, whole("draws", FEWEST_DRAWS, MOST_DRAWS)),
     "draw": Control(0, whole("draw", 0, MAX_SEED)),
 }

@@ -51,7 +51,7 @@ from dpviz.ui.data.state import (
 )
 from dpviz.ui.messages import NothingLoadedError, show_caption
 from dpviz.ui.session.cache import sample_data
-from dpviz.ui.session.state import Control, CorrectedError, choice, number, whole
+from dpviz.ui.session.state import Control, CorrectedError, budget, choice, number, whole
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.parameters import boxes, parser
 
@@ -226,16 +226,6 @@ def _parse_numbers(
     return tuple(sorted(found))
 
 
-def _epsilon_end(name: str) -> Control:
-    def check(value: float) -> None:
-        if not (math.isfinite(value) and value > 0):
-            raise InputError(
-                f"{name} = {value:g} is not a usable privacy budget: give a number above 0."
-            )
-
-    return Control({"low": 0.1, "high": 2.0}[name], number(name, *EPSILONS, check))
-
-
 def page_state() -> CompareState:
     """All controls of the page, with values from the link or the session."""
     wrong: list[str] = []
@@ -260,8 +250,8 @@ def page_state() -> CompareState:
             ),
             "variant": Control("sound", choice("variant", VARIANTS), shared=True),
             "draws": Control(DRAWS, whole("draws", 1, MOST_DRAWS)),
-            "low": _epsilon_end("low"),
-            "high": _epsilon_end("high"),
+            "low": Control(0.1, budget("low", *EPSILONS)),
+            "high": Control(2.0, budget("high", *EPSILONS)),
             "points": Control(8, whole("points", 1, MOST_EPSILONS)),
             "epsilons": Control("", typed),
             "axis": Control(EPSILON.name, choice("axis", AXES)),

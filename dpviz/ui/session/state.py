@@ -8,6 +8,7 @@ controls; values that are not part of the link use ``persist_state``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -379,6 +380,19 @@ def number(
         return value
 
     return parse
+
+
+def budget(name: str, low: float, high: float) -> Callable[[str], float]:
+    """Parser of a privacy budget."""
+
+    def check(value: float) -> None:
+        if not (math.isfinite(value) and value > 0):
+            ends = f"{written_out(low)} to {written_out(high)}"
+            raise InputError(
+                f"{name} = {value:g} is not a usable privacy budget: give a number from {ends}."
+            )
+
+    return number(name, low, high, check)
 
 
 def whole(name: str, low: int, high: int) -> Callable[[str], int]:
