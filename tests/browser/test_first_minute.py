@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Route, expect
 
+from tests.browser.conftest import await_health, end, serve
 from tests.support.links import PAGES
 from tests.support.tiers import daily
 
@@ -304,3 +305,39 @@ def test_a_long_sentence_and_its_detail_are_not_cut_off(first, width):
     assert "7 centres are far off" in said.text_content()
     assert "sure at most" in said.text_content()
     assert said.evaluate("one => one.scrollHeight <= one.clientHeight")
+
+
+#: Records the headline's second line, and the place and size of the picture, at each change.
+COMING = """() => { window.seen = [];
+  const look = () => {
+    const plot = document.querySelector('.js-plotly-plot');
+    const said = document.querySelector('.dpv-detail');
+    if (plot && said) {
+      const box = plot.getBoundingClientRect();
+      window.seen.push([said.textContent, Math.round(box.top), Math.round(box.height)]);
+    }
+    requestAnimationFrame(look);
+  };
+  look(); }"""
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("page", ["", "kmeans"])
+def test_a_new_installation_draws_before_it_has_compiled(page, tmp_path, open_page, faultless):
+    url, server = serve("app.py", tmp_path, env={"NUMBA_CACHE_DIR": str(tmp_path / "numba")})
+    try:
+        await_health(url, server)
+        watched = faultless(open_page(f"{url}/{page}", before=lambda one: one.add_init_script(
+            f"({COMING})()"
+        )))  # fmt: skip
+        seen = watched.page.locator(".dpv-detail")
+        expect(seen).to_contain_text("sure at most")
+        drawn(watched)
+        shown = watched.page.evaluate("window.seen")
+    finally:
+        end(server)
+    texts = list(dict.fromkeys(text for text, _, _ in shown))
+    assert [text for text in texts if "follows: code is being prepared, " in text]
+    assert "follows" not in texts[-1]
+    # The picture of the default method is in the place of the first picture.
+    assert len({(top, height) for _, top, height in shown[len(shown) // 4 :]}) == 1
