@@ -11,6 +11,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 import urllib.request
@@ -394,3 +395,47 @@ def test_a_refused_socket_is_told_once_to_who_runs_the_server(
         knock(shield, f"https://{number}.example.org/\n" + 200 * "x")
     assert len(caplog.records) == 20
     assert all(len(one.message) < 500 and "\n" not in one.message for one in caplog.records)
+
+
+def test_a_request_for_the_page_begins_imports_and_a_session_begins_after_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    may, order = threading.Event(), []
+
+    def load() -> None:
+        assert may.wait(30)
+        order.append("loaded")
+
+    async def app(scope, receive, send) -> None:  # type: ignore[no-untyped-def]
+        order.append(scope["type"])
+
+    async def visit() -> None:
+        shield = server_module.Shield(app)
+        headers = [(b"host", b"localhost"), (b"accept", b"text/html")]
+        page = {"type": "http", "method": "GET", "path": "/", "query_string": b""}
+        await shield({**page, "headers": headers}, None, None)  # type: ignore[arg-type]
+        assert order == ["http"]  # the page itself does not wait
+        socket = {"type": "websocket", "headers": headers[:1]}
+        session = asyncio.create_task(shield(socket, None, None))  # type: ignore[arg-type]
+        await asyncio.sleep(0.05)
+        may.set()
+        await session
+        await shield(socket, None, None)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(server_module, "_load", load)
+    server_module._loading.cache_clear()
+    try:
+        asyncio.run(visit())
+    finally:
+        server_module._loading.cache_clear()
+    assert order == ["http", "loaded", "websocket", "websocket"]
+
+
+def test_the_libraries_that_a_request_imports_are_there() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from dpviz.server import web; web._loading().join(); import sys; "
+         "assert {'numba', 'pandas', 'plotly', 'scipy.optimize'} <= {*sys.modules}; "
+         "assert not [one for one in sys.modules if one.startswith('dpviz.ui.explorer')]"],
+        capture_output=True, text=True, check=True, cwd=ROOT,
+    )  # fmt: skip
+    assert not done.stderr

@@ -24,6 +24,7 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
@@ -108,6 +109,10 @@ _MOST_NOTED = 20
 #: Seconds to wait before a browser is opened; by then the server accepts connections.
 _SOON = 0.2
 
+#: Modules that import the large libraries of the pages. This takes longer than all other work for
+#: the first picture, so it begins when a browser asks for the page, which then loads scripts.
+_LIBRARIES = ("dpviz.experiments.draws", "dpviz.figures.draws", "dpviz.wavecluster.significant")
+
 #: Path to which a session uploads a file.
 _UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
 
@@ -143,6 +148,19 @@ def headers(*, embed: bool) -> tuple[tuple[bytes, bytes], ...]:
     return tuple((name.lower().encode(), value.encode()) for name, value in all_headers.items())
 
 
+@cache
+def _loading() -> threading.Thread:
+    """Thread that imports the libraries of the pages, started by the first call."""
+    thread = threading.Thread(target=_load, name="dpviz import", daemon=True)
+    thread.start()
+    return thread
+
+
+def _load() -> None:
+    for name in _LIBRARIES:
+        import_module(name)
+
+
 class Shield:
     """Adds the headers to every answer, and refuses unknown host names and foreign pages."""
 
@@ -168,6 +186,9 @@ class Shield:
         if scope["type"] == "websocket":
             origin = given.get(b"origin")
             if allowed_host(host) and (origin is None or allowed_origin(origin, host)):
+                # A session begins now. Two threads must not import the same module.
+                if _loading.cache_info().currsize:
+                    await asyncio.to_thread(_loading().join)
                 await self._app(scope, receive, send)
             else:
                 self._note(host, origin)
@@ -180,7 +201,9 @@ class Shield:
         ours = headers(embed=query.get("embed", [""])[-1].lower() == "true")
 
         page = "text/html" in given.get(b"accept", "")
-        if page:  # in one piece, and not compressed, so that a style can be added
+        if page:
+            _loading()
+            # In one piece, and not compressed, so that a style can be added.
             kept = [one for one in scope["headers"] if one[0] != b"accept-encoding"]
             scope = {**scope, "headers": kept}
 
