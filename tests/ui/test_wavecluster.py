@@ -247,6 +247,14 @@ def test_slow_held_out_scores_come_later(app, monkeypatch):
     expected = right(truth, config, seed)
     assert seed == 1
     assert found == pytest.approx(expected, abs=5e-4)
+    # Another session has the same settings.
+    drawn = []
+    monkeypatch.setattr(Truth, "agreement", lambda *given: drawn.append(given))
+    other = app(data="tiny8", seed=1)
+    assert other.session_state["wavecluster:agreement job"].wait(60)
+    checked(other.run())
+    assert cards(other)["Points wrong"][0] == cards(test)["Points wrong"][0]
+    assert not drawn
 
 
 def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):

@@ -524,9 +524,16 @@ def _price(scores: list[float], found: Run) -> str:
 def _timed_agreement(
     truth: Truth, settings: RunSettings, cancelled: IsCancelled | None = None, **_: object
 ) -> tuple[dict[str, float], float]:
-    begun = time.perf_counter()
-    scores = truth.agreement(settings.config, settings.seed, cancelled)
-    return scores, (time.perf_counter() - begun) / truth.source.counts.size
+    """OCM and 2CE, and the seconds per cell that they take; sessions share those of samples."""
+
+    def draw() -> tuple[dict[str, float], float]:
+        begun = time.perf_counter()
+        scores = truth.agreement(settings.config, settings.seed, cancelled)
+        return scores, (time.perf_counter() - begun) / truth.source.counts.size
+
+    active = settings.active
+    given = active.dataset.digest, active.domain, active.outside, settings.config, settings.seed
+    return run_of(("agreement", *given), draw, size=0, is_sample=active.is_sample)
 
 
 def _promised_words(bounds: KBounds) -> str:
