@@ -185,9 +185,6 @@ def _check_flat(schema: pa.Schema, name: str) -> None:
         )
 
 
-# -- arrays ----------------------------------------------------------------------------------
-
-
 def tables_within(file: File) -> tuple[str, ...]:
     """Names of the two-axis arrays in a .npz file, if the user must choose between several."""
     found = []

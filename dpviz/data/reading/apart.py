@@ -173,9 +173,6 @@ def _later(seconds: float, what: Callable[[], None]) -> Timer:
     return timer
 
 
-# -- the reader that waits ---------------------------------------------------------------
-
-
 def prepare() -> None:
     """Start a reader that waits if no reader waits yet, and if the system has enough resources."""
     with _LOCK, suppress(OSError, IndexError):  # another thread may take the reader meanwhile
@@ -206,9 +203,6 @@ def _take() -> _Reader:
             return taken
         taken.end()
     return _Reader()
-
-
-# -- files -------------------------------------------------------------------------------
 
 
 def data_set(value: Any, arrays: Arrays) -> Dataset:

@@ -158,9 +158,6 @@ CONTROLS = {
 _JOB = "audit:one job"
 
 
-# -- scenarios of the chosen method and variant ------------------------------------------
-
-
 def correct_link(state: UrlState) -> None:
     """Correct a link's scenario and number of runs if they do not match the method and variant."""
     offered, given = _offered(state), state.get("scenario")
@@ -194,9 +191,6 @@ def _reset_scenario(state: UrlState) -> None:
 
 def _reset_runs(state: UrlState) -> None:
     state.set("runs", _chosen(state).runs)
-
-
-# -- the part ----------------------------------------------------------------------------
 
 
 def claims(state: UrlState) -> bool:

@@ -144,9 +144,6 @@ def _fields(state: DataState, *, is_text: bool) -> None:
         )
 
 
-# -- what a release does not read -----------------------------------------------------------
-
-
 def not_released(name: str, how: How) -> str:
     """Say why a release reads a file differently from exploring; "" if there is no difference."""
     way_out = "save the table that exploring shows as CSV, and load this CSV instead."

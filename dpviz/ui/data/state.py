@@ -140,9 +140,6 @@ def methods_of(working: Mapping[str, Any], state: UrlState) -> Sequence[str]:
     return chosen
 
 
-# -- declared bounds, by the names of their columns ---------------------------------------
-
-
 def _bounds() -> dict[str, tuple[float, float]]:
     file = st.session_state.get(_FILE)
     known = st.session_state.get(_BOUNDS)

@@ -75,9 +75,6 @@ def build(state: UrlState) -> None:
         state.write()
 
 
-# -- alone -------------------------------------------------------------------------------
-
-
 def _alone(state: UrlState) -> bool:
     st.markdown(_INTRODUCTION)
     _controls(state)
@@ -130,9 +127,6 @@ def _solo(state: UrlState) -> Game:
         case, level = chosen
         games[chosen] = Game(CASES[case], float(level), secrets.randbits(64))
     return games[chosen]
-
-
-# -- with a class ------------------------------------------------------------------------
 
 
 def _class_panel(state: UrlState) -> None:

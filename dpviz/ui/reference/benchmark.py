@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -24,7 +24,7 @@ from dpviz.experiments.benchmark import (
 )
 from dpviz.experiments.lost import lost, reason_of
 from dpviz.families import FAMILIES, score_of
-from dpviz.figures.benchmark import Line, lines
+from dpviz.figures.compare import Curve, lines
 from dpviz.metrics.bands import ENOUGH, band_words
 from dpviz.ui.messages import plain_text, show_caption, show_info
 from dpviz.ui.session.state import Control, UrlState, choice
@@ -230,13 +230,13 @@ def _methods(table: pd.DataFrame) -> list[tuple[str, str]]:
     return list(dict.fromkeys(zip(table["method"], table["variant"], strict=True)))
 
 
-def _lines(table: pd.DataFrame, value: str) -> list[Line]:
+def _lines(table: pd.DataFrame, value: str) -> list[Curve]:
     found = []
     for method, variant in sorted(_methods(table), key=lambda key: is_reference(key[0])):
         part = table[(table["method"] == method) & (table["variant"] == variant)]
         part = part.sort_values("epsilon")
         found.append(
-            Line(
+            Curve(
                 method=method,
                 title=title_of(method, variant),
                 epsilons=part["epsilon"].to_numpy(float),
@@ -261,7 +261,6 @@ def _table(
     best = real.min() if lower else real.max()
     order = wide.rank(ascending=lower).mean(axis=1).sort_values().index
     order = sorted(order, key=lambda key: is_reference(key[0]))
-    head = "".join(f'<th scope="col">ε {epsilon:g}</th>' for epsilon in wide.columns)
     rows = []
     for key in order:
         cells = []
@@ -274,9 +273,14 @@ def _table(
         name = f'<th scope="row">{html.escape(title_of(*key))}</th>'
         look = ' class="dpv-line"' if is_reference(key[0]) else ""
         rows.append(f"<tr{look}>{name}{''.join(cells)}</tr>")
+    return _html(["Method", *(f"ε {epsilon:g}" for epsilon in wide.columns)], rows)
+
+
+def _html(heads: Sequence[str], rows: Iterable[str], look: str = "dpv-bench") -> str:
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in heads)
     return (
-        '<div class="dpv-scroll"><table class="dpv-bench"><thead><tr><th scope="col">Method</th>'
-        f"{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        f'<div class="dpv-scroll"><table class="{look}"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
@@ -334,15 +338,11 @@ def _promises(cells: pd.DataFrame) -> None:
 
 
 def _rows(rows: pd.DataFrame, heads: Sequence[str]) -> str:
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in heads)
-    body = "".join(
+    body = (
         "<tr>" + "".join(f"<td>{html.escape(str(one))}</td>" for one in row) + "</tr>"
         for row in rows.itertuples(index=False)
     )
-    return (
-        '<div class="dpv-scroll"><table class="dpv-bench dpv-words"><thead><tr>'
-        f"{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    return _html(heads, body, "dpv-bench dpv-words")
 
 
 def _facts(sets: Sequence[SetFacts]) -> pd.DataFrame:

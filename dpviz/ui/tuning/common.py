@@ -57,9 +57,6 @@ def scores_of(context: Context) -> list[str]:
     return [name for name in names if name in BETTER]
 
 
-# -- controls ----------------------------------------------------------------------------
-
-
 def choose_score(context: Context, column: DeltaGenerator, offered: list[str]) -> str:
     """Choose a score; if the score changes, the target is reset."""
     controls = context.controls
@@ -103,9 +100,6 @@ def choose_draws(context: Context, column: DeltaGenerator) -> int:
         help="Every setting has the same seeds.",
     )
     return int(context.controls.get("goal_draws"))
-
-
-# -- the search --------------------------------------------------------------------------
 
 
 def search_data(
@@ -173,9 +167,6 @@ def _progress(key: str, label: str, task: Task, request: Request) -> None:
         if job and not job.running and job.request != request:
             job = None
         show_progress(job, "draws", "Not searched with these settings")
-
-
-# -- the answer --------------------------------------------------------------------------
 
 
 def take_over_button(context: Context, found: dict[str, float]) -> None:
