@@ -1,4 +1,4 @@
-"""Scores over epsilon, for the compare page (one panel per data set or score) and the benchmark."""
+"""Scores over epsilon for the compare page (one panel per data set or score) and the benchmark."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from dpviz.figures.marks import (
     literal,
     log_axis,
     lower_first,
+    marker,
     scatter,
     whiskers,
 )
 from dpviz.figures.panels import Panels, add_chart_axes, add_heading, on, place
-from dpviz.figures.theme import INK, Mode
+from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.metrics.bands import ENOUGH, band_words
 
 #: Number of each point on the solid lines; "both" adds thin lines for the means.
@@ -459,3 +460,52 @@ def _alt_of_lines(shown: Sequence[Curve], score: str) -> str:
         line_in_words(line.title, line.epsilons, line.values) for line in shown if len(line.values)
     ]
     return f"{score} over the privacy budget. {'; '.join(ends) or 'No figures'}."
+
+
+def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
+    """Plot means of absolute noise with their bands, and the expected value of the distribution."""
+    epsilons, mean, low, high, law = (
+        table[name].to_numpy(dtype=float) for name in ("epsilon", "mean", "low", "high", "law")
+    )
+    draws, colour = int(table["draws"].iloc[0]), CLUSTERS[mode][0]
+    held = band_words(draws)
+    data = [
+        area(epsilons, low, high, colour, 0.18, name=f"band of {held}"),
+        scatter(
+            "lines",
+            epsilons,
+            law,
+            "expected: %{y:,.3~r} at ε %{x:.3~r}",
+            line={"color": INK[mode], "width": 1.5, "dash": "dot"},
+            name="expected: sensitivity / ε",
+        ),
+        scatter(
+            "lines+markers",
+            epsilons,
+            mean,
+            f"mean of {draws}: %{{y:,.3~r}} at ε %{{x:.3~r}}<br>expected: %{{customdata:,.3~r}}",
+            customdata=law,
+            cliponaxis=False,
+            line={"color": colour, "width": 2},
+            marker=marker(8, colour),
+            name=f"mean of {draws} draws",
+        ),
+    ]
+    layout = base_layout(
+        title,
+        (62, 14, 66, 42),
+        legend={**ROW, "y": 1.02, "yanchor": "bottom"},
+        uirevision=title,
+        xaxis=chart_axis(BUDGET, nticks=11, rangemode="tozero"),
+        yaxis=chart_axis("size of the noise", nticks=7, rangemode="tozero"),
+    )
+    ends = ", ".join(
+        f"{readable(mean[at])} at ε {readable(epsilons[at])} (expected {readable(law[at])})"
+        for at in (0, len(mean) - 1)
+    )
+    return Panels(
+        data=data,
+        layout=layout,
+        alt=f"Mean absolute Laplace noise over the privacy budget, with a band of {held}: {ends}.",
+        height=400,
+    )

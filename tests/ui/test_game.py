@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.teaching.game.rooms import MOST_GUESSES, MOST_PLAYERS, Rooms
 from dpviz.teaching.game.rules import CASES, Answer, Game, Round, Tally
-from dpviz.ui.game import room as game_room
+from dpviz.ui.game import play
 from dpviz.ui.game.page import CASE_TITLES
 from dpviz.ui.game.play import limit_in_words, score_in_words
 from tests.support.controls import control
@@ -19,7 +19,7 @@ from tests.support.links import opened
 @pytest.fixture
 def rooms(monkeypatch) -> Rooms:
     mine = Rooms()
-    for module in ("game.page", "game.room"):
+    for module in ("game.page", "game.play"):
         monkeypatch.setattr(f"dpviz.ui.{module}.rooms", lambda: mine)
     return mine
 
@@ -233,7 +233,7 @@ def test_wrong_codes_and_keys_and_a_full_room_are_one_sentence_each(rooms, monke
 def test_a_player_who_made_the_most_guesses_is_told(rooms, monkeypatch):
     room = rooms.open(CASES["squares"], 1.0)
     test = opened("game", {"room": room.code})
-    _, token = test.session_state[game_room._SEAT]
+    _, token = test.session_state[play._SEAT]
     game: Game = room.game(token)
     game.you = Tally(1, MOST_GUESSES)
     test.run()

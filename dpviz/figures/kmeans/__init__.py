@@ -1,4 +1,4 @@
-"""Panels of the k-means explorer; each view has a file. The first shown column is horizontal."""
+"""Panels of the k-means explorer; the first shown column is horizontal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from dpviz.figures.kmeans import chain, grid, iterations, noise, records, regions
+from dpviz.figures.kmeans import iterations, records, regions
 from dpviz.figures.kmeans.cards import cards as cards
 from dpviz.figures.kmeans.cards import stage_of as stage_of
 from dpviz.figures.kmeans.picture import KMeansPicture as KMeansPicture
@@ -42,10 +42,10 @@ STAGES: dict[str, tuple[View, ...]] = {
 _DRAWN = {
     "regions": (regions.draw, regions.frame),
     "iterations": (iterations.draw, iterations.frame),
-    "noise": (noise.draw, noise.frame),
+    "noise": (iterations.draw_noise, iterations.noise_frame),
     "records": (records.draw, records.frame),
-    "grid": (grid.draw, grid.frame),
-    "chain": (chain.draw, chain.frame),
+    "grid": (records.draw_grid, records.grid_frame),
+    "chain": (iterations.draw_chain, iterations.chain_frame),
 }
 
 

@@ -1,24 +1,31 @@
-"""View of the records that a method reads; nothing of them is on the private side."""
+"""Views of what a method reads and what it counts: the records, and the noisy grid."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from dpviz.base.numbers import counted
-from dpviz.figures.kmeans.centres import true_centres
+from dpviz.base.arrays import Floats
+from dpviz.base.errors import InputError
+from dpviz.base.numbers import counted, readable
+from dpviz.figures.kmeans.centres import centres, true_centres
 from dpviz.figures.kmeans.picture import KMeansPicture
 from dpviz.figures.marks import (
+    PLACE,
     Trace,
     cell_columns,
     cluster_codes,
     cluster_colours,
+    colour_axis,
     heatmap,
     overlay_note,
     true_points,
 )
 from dpviz.figures.panels import Panels, add_maps
+from dpviz.figures.theme import above_zero
 from dpviz.grid.counts import cell_width
+from dpviz.kmeans.grid import cell_counts
+from dpviz.kmeans.run import Centers
 
 
 def draw(picture: KMeansPicture) -> Panels:
@@ -53,3 +60,78 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
     width = cell_width(domain, counts.shape)
     table = pd.DataFrame(cell_columns(picture.shown_columns, counts.shape, domain, width))
     return table.assign(**{"true records": counts.ravel()})[counts.ravel() > 0]
+
+
+def draw_grid(picture: KMeansPicture) -> Panels:
+    """Plot the true counts next to the noisy counts; InputError without a grid of two columns."""
+    true, noisy = _counts(picture)
+    domain = picture.shown_domain
+    occupied = true[true > 0]
+    # The scale ends near the largest count, so that one peak does not hide the others.
+    top = float(np.quantile(occupied, 0.97)) if occupied.size else 1.0
+    layout = picture.layout(coloraxis=colour_axis(0, top, above_zero(picture.mode), "records"))
+    first, second = (
+        heatmap(
+            one,
+            domain,
+            cell_width(domain, one.shape),
+            f"{PLACE}<br>true %{{{of_true}:,.4~r}}<br>noisy %{{{of_noisy}:,.4~r}}",
+            customdata=other.T,
+            coloraxis="coloraxis",
+        )
+        for one, other, of_true, of_noisy in (
+            (true, noisy, "z", "customdata"),
+            (noisy, true, "customdata", "z"),
+        )
+    )
+    cells = " × ".join(map(str, true.shape))
+    wrong = float(np.abs(noisy - true).sum())
+    noisy_map, crosses = [second, _numbered(picture, picture.private.centers)], ""
+    if picture.with_points:
+        noisy_map.append(true_centres(picture))
+        crosses = " (✚ true centres, not released)"
+    maps = [
+        (f"<b>true counts</b> · {cells} cells", [first, _numbered(picture, picture.truth.centers)]),
+        (f"<b>noisy counts</b> · {wrong:,.0f} records of difference{crosses}", noisy_map),
+    ]
+    return Panels(
+        data=add_maps(layout, picture.shown_columns, domain, maps, ground=picture.ground),
+        layout=layout,
+        alt=(
+            f"{picture.title}. Records in {cells} cells: true on the left, noisy on the right, on "
+            f"one colour scale from 0 to {readable(top)}, with the centres. The counts differ by "
+            f"{wrong:,.0f} in all."
+        ),
+    )
+
+
+def grid_frame(picture: KMeansPicture) -> pd.DataFrame:
+    """Table of the cells."""
+    (true, noisy), domain = _counts(picture), picture.shown_domain
+    width = cell_width(domain, true.shape)
+    places = cell_columns(picture.shown_columns, true.shape, domain, width)
+    counts = {"true records": true.ravel(), "noisy records": noisy.ravel()}
+    return pd.DataFrame(places | counts)
+
+
+def _counts(picture: KMeansPicture) -> tuple[Floats, Floats]:
+    grid, records = picture.private.grid, picture.truth.records
+    if grid is None:
+        raise InputError(
+            "view = grid: this run releases no noisy grid. Only EUGkM, Hybrid, sound contour and "
+            "sound starts from the data release a noisy grid; choose another view."
+        )
+    if grid.ndim != 2:
+        raise InputError(
+            f"view = grid: the noisy grid has {counted(grid.ndim, 'column')}, but the picture "
+            "shows only grids of two columns; choose another view."
+        )
+    true, noisy = (
+        np.transpose(one.reshape(grid.shape), picture.raster.axes).astype(float)
+        for one in (cell_counts(records, grid.shape), grid.weights)
+    )
+    return true, noisy
+
+
+def _numbered(picture: KMeansPicture, centers: Centers) -> Trace:
+    return centres(picture, centers, picture.numbers_of(centers))

@@ -15,7 +15,7 @@ from dpviz.experiments.worker_times import (
     records_text,
     worker_times,
 )
-from dpviz.figures.noise import noise_curve
+from dpviz.figures.compare import noise_curve
 from dpviz.figures.panels import Panels
 from dpviz.figures.raster import Raster
 from dpviz.figures.wavecluster import WaveClusterPicture, panels

@@ -12,8 +12,19 @@ from dpviz.base.errors import InputError
 from dpviz.privacy.ledger import Neighbours
 from dpviz.teaching.game.rooms import MOST_GUESSES, MOST_PLAYERS, Room, checked_code, checked_key
 from dpviz.teaching.game.rules import CASES, LEVELS, Game
-from dpviz.ui.game.play import STYLE, answered, drawn, reasons, scores
-from dpviz.ui.game.room import enter_room, from_the_top, open_room, opened_room, rooms, teacher
+from dpviz.ui.game.play import (
+    STYLE,
+    answered,
+    drawn,
+    enter_room,
+    from_the_top,
+    open_room,
+    opened_room,
+    reasons,
+    rooms,
+    scores,
+    teacher,
+)
 from dpviz.ui.messages import show_caption, show_error, show_info
 from dpviz.ui.page import live_part
 from dpviz.ui.session.state import Control, UrlState, choice
