@@ -1,7 +1,4 @@
-"""Background lines of a map: Natural Earth coastlines and borders, or the user's GeoJSON file.
-
-The lines are an array (n, 2), in which a row of NaN separates each line from the next line.
-"""
+"""Background lines (n, 2) of a map, separated by NaN: Natural Earth's, or the user's GeoJSON."""
 
 from __future__ import annotations
 

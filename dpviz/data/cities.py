@@ -1,7 +1,4 @@
-"""Cities by name, and boxes around them. The boxes are public bounds.
-
-Source: populated places of Natural Earth (https://www.naturalearthdata.com), public domain.
-"""
+"""Cities of Natural Earth (public domain) by name, and boxes around them as public bounds."""
 
 from __future__ import annotations
 
@@ -205,10 +202,7 @@ def _by_place() -> dict[tuple[int, ...], City]:
 
 
 def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:
-    """Square around a city, ``width`` kilometres wide, rounded to 0.001 degrees.
-
-    Latitude is first if ``swapped``. InputError if it crosses a pole or the 180th meridian.
-    """
+    """Square of ``width`` km around a city, perhaps ``swapped``; InputError across pole or 180°."""
     up = width * 500 / METRES_PER_DEGREE
     across = up / max(math.cos(math.radians(city.lat)), 1e-9)
     beyond = ""

@@ -31,10 +31,7 @@ def count_cells(
     outside: Outside,
     engine: Engine,
 ) -> Counted:
-    """Count the records of all parts in every cell, as :func:`dpviz.grid.counts.quantize` does.
-
-    Raises InputError if the numbers of axes differ, memory is short, or a part can't be read.
-    """
+    """Count the records of all parts in every cell; InputError if a part is unreadable."""
     check_outside(outside)
     shape = grid_shape(grid, domain.ndim)
     counts, others = engine.total(parts, partial(_count, domain, shape, outside))

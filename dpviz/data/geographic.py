@@ -1,7 +1,4 @@
-"""Decide which column is horizontal and which column is vertical on a map.
-
-Only public column names and declared bounds decide, never records, so a release may use it.
-"""
+"""Which column is horizontal on a map: public names and declared bounds decide, never records."""
 
 from __future__ import annotations
 

@@ -20,10 +20,7 @@ _BUFFER = 2**18
 
 
 class ParquetCells(Cells):
-    """Columns of a whole Parquet file in memory; ``flat`` are positions of numbers or text.
-
-    Nested columns are left out. InputError if the file is not Parquet or has too many columns.
-    """
+    """Columns of a Parquet file, not nested ones; ``flat`` are positions of numbers or text."""
 
     def __init__(self, data: bytes, name: str) -> None:
         size = int.from_bytes(data[-8:-4], "little")

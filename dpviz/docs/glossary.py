@@ -1,7 +1,4 @@
-"""The glossary explains every term of the screen in one or two sentences.
-
-Page, documentation, question marks and menus show these texts; families give scores and parameters.
-"""
+"""The glossary: every term of the screen in one or two sentences, the same on all pages."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The site: pages in Markdown become HTML files that send no request to other hosts.
-
-Pages in ``pages/`` are written by hand; templates get values from the code (:mod:`.generated`). The
-app builds the site when somebody first opens it, ``make docs`` into a folder.
-"""
+"""The site: pages, by hand or from templates, become HTML without requests to other hosts."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Figure of the stage that broke a true cluster: the true stages above the private stages.
-
-All stages (:func:`dpviz.figures.wavecluster.stage_panels`) are zoomed to the surroundings of the
-cluster, which has an outline; a frame marks the stage that broke it.
-"""
+"""Figure of the stage that broke a true cluster: the true stages above the private stages."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Common parts of all Plotly figures: traces, shapes, notes, axes, legends.
-
-All text may contain tags unless a description says "literally", so external text must pass through
-:func:`literal`.
-"""
+"""Common parts of Plotly figures; text may contain tags unless a function shows it literally."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Convert text to rows of fields: find its encoding, separator and first row.
-
-pyarrow parses regular blocks of lines, and :func:`_line_by_line` blocks with quotation marks that
-are not closed or are inside fields. Both give equal rows for regular blocks.
-"""
+"""Convert text to rows of fields: find its encoding, separator and first row."""
 
 from __future__ import annotations
 

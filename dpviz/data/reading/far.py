@@ -1,8 +1,4 @@
-"""Find points that would make a plot hard to read; for exploring only.
-
-A few rows may be so far from the others that a plot would show these as a dot, and places on both
-sides of the 180th meridian would be at opposite ends of the map.
-"""
+"""Find points that would make a plot hard to read: far rows, and both sides of 180 degrees."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""View of the threshold: sorted coefficients, and the distribution that PrivTHREM samples from.
-
-The upper panels show the positive coefficients of both runs by rank, with the cut at k and at d.
-The lower panel shows the probability of every interval from which the threshold may be sampled.
-"""
+"""View of the threshold: sorted coefficients, and the distribution that PrivTHREM samples from."""
 
 from __future__ import annotations
 
@@ -47,17 +43,12 @@ _LABELLED = 14
 
 @dataclass(frozen=True, kw_only=True)
 class _Room:
-    """Properties common to both panels of ranks.
-
-    ``values`` are the ends of the axis of values. This axis is logarithmic if there are many ranks,
-    because a few dense cells must not hide the threshold. ``bottom`` is the lower end of the
-    panels.
-    """
+    """Properties common to both panels of ranks."""
 
     ranks: int
-    values: tuple[float, float]
-    log: bool
-    bottom: float
+    values: tuple[float, float]  # ends of the axis of values
+    log: bool  # for many ranks, so that a few dense cells do not hide the threshold
+    bottom: float  # lower end of the panels
     mode: Mode
 
     @classmethod

@@ -1,7 +1,4 @@
-"""Rooms in which a class plays, in the server's memory, without names; they expire.
-
-All functions may be called from any thread.
-"""
+"""Rooms in which a class plays, without names, in the server's memory; any thread may call them."""
 
 from __future__ import annotations
 

@@ -38,23 +38,17 @@ class Loaded:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnData:
-    """Columns of own data; they stay on the screen until new columns are found to be usable.
-
-    The columns are from the file ``number``, which is the ``loaded`` file or an earlier file.
-    ``complete`` has all records; ``current`` at most ``cap`` of each person. Typed bounds apply
-    only to data with the same ``identity``. ``axes`` are the positions of the two shown columns.
-    ``far`` has the rows far from all others, and a box around the others.
-    """
+    """Columns of own data; they stay on the screen until new columns are found to be usable."""
 
     loaded: Loaded
-    number: int
+    number: int  # of their file, which is the loaded file or an earlier file
     request: object
-    current: Dataset
-    complete: Dataset
-    identity: str
+    current: Dataset  # at most ``cap`` records of each person
+    complete: Dataset  # all records
+    identity: str  # typed bounds apply only to data with the same identity
     unit: str | None = None
-    axes: tuple[int, int] = (0, 1)
-    far: tuple[NamedRows, Domain] | None = None
+    axes: tuple[int, int] = (0, 1)  # positions of the two shown columns
+    far: tuple[NamedRows, Domain] | None = None  # rows far from all others, box around the others
 
 
 @dataclass(frozen=True)

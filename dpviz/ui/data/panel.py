@@ -42,22 +42,19 @@ _SAMPLE = "app:sample"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ActiveData:
-    """The data on the screen: a grid of counts, or the columns to cluster.
-
-    ``complete`` has all records of each person, ``axes`` the positions of the two shown columns. If
-    the bounds span the data, ``far`` has the rows far from all others, and a box around the others.
-    """
+    """The data on the screen: a grid of counts, or the columns to cluster."""
 
     dataset: Dataset
     domain: Domain
     outside: Outside
     neighbours: Neighbours
-    complete: Dataset
+    complete: Dataset  # all records of each person
     sample: Sample | None
     unit: str | None = None
-    axes: tuple[int, int] = (0, 1)
+    axes: tuple[int, int] = (0, 1)  # positions of the two shown columns
     how: How = FOUND
     ground: Ground = PLAIN
+    #: If the bounds span the data: rows far from all others, and a box around the others.
     far: tuple[NamedRows, Domain] | None = None
     declared_public: bool = False
 

@@ -1,8 +1,4 @@
-"""The documentation in the app: a list of its pages, with links.
-
-The site is built in a temporary folder when a session first opens one of its pages, and served from
-there. So it needs no other host, no build before the start, and no folder in the checkout.
-"""
+"""The documentation in the app: a list of the pages of a site that is built when first opened."""
 
 from __future__ import annotations
 

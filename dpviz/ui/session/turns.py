@@ -1,8 +1,4 @@
-"""Turns of heavy jobs: few jobs run at a time, and each job soon lets other jobs run.
-
-A user who starts a search of one second does not wait until the thirty audits of a class have
-ended. One processor stays free for users who drag a slider.
-"""
+"""Turns of heavy jobs: few jobs run at a time, and each job soon lets other jobs run."""
 
 from __future__ import annotations
 
