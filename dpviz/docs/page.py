@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 #: Groups of the menu, and the first pages of each group, both in the order of the menu.
@@ -54,10 +53,3 @@ def code(text: object) -> str:
     """Return text as HTML code, which is also safe in a table."""
     shown = html.escape(str(text), quote=False).replace("|", "&#124;")
     return f"<code>{shown}</code>" if shown else ""
-
-
-def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a Markdown table; the cells are Markdown, too."""
-    heads = list(heads)
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in map(list, lines))

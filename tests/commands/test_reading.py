@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 import dpviz
-import dpviz.data
 from dpviz.base.errors import InputError
 from dpviz.commands.command_line import main
 
@@ -140,7 +139,7 @@ def test_a_part_has_four_spellings(cli, tmp_path, spelling):
     assert '"one", "other"' in err
     data = json.loads(cli("run", path, *RUN, spelling, "one", "--json")[1])["data"]
     assert data["n"] == 80
-    assert dpviz.data.read(path, part="one").n == 80
+    assert dpviz.read(path, part="one").n == 80
 
 
 WRONG = {
@@ -191,7 +190,6 @@ def test_samples_and_counts_refuse_it_and_stored_text_takes_it(cli, tmp_path, gi
 
 
 def test_python_reads_as_the_command_line(cli, trips):
-    assert dpviz.read is dpviz.data.read
     data = dpviz.read(trips)
     assert (data.columns, data.aside) == (("lon", "lat"), ("id", "amount", "who"))
     assert data.notes == ('Columns "lon", "lat" are proposed; left aside: "id", "amount", "who".',)
@@ -212,8 +210,8 @@ def test_python_reads_as_the_command_line(cli, trips):
 
 def test_naming_the_function_loads_no_reader():
     code = (
-        "import sys, dpviz, dpviz.data; "
-        "print({'pandas', 'pyarrow', 'numpy'} & {*sys.modules}, dpviz.data.read.__name__)"
+        "import sys, dpviz; "
+        "print({'pandas', 'pyarrow', 'numpy'} & {*sys.modules}, dpviz.read.__name__)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set() read\n"

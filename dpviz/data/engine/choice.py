@@ -78,10 +78,7 @@ def engine_of(
     *,
     progress: Progress | None = None,
 ) -> Iterator[Engine]:
-    """Return the engine with a name in ``ENGINES``; for the callbacks see ``Local``.
-
-    Raises InputError if name and address do not match, Dask is not installed, or no worker answers.
-    """
+    """Return the engine with a name in ``ENGINES``; InputError if it can't be used or reached."""
     check_engine(name, scheduler)
     if scheduler is None:
         yield Local(progress=progress)

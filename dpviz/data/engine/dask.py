@@ -39,12 +39,9 @@ LOST = 40.0
 
 @dataclass(kw_only=True)
 class Cluster(AbstractContextManager["Cluster"]):
-    """Connection to the workers of a Dask scheduler; as a context manager it is closed at the end.
+    """Connection to the workers of a Dask scheduler ("tcp://10.0.0.1:8786"), closed at the end."""
 
-    ``scheduler`` is an address such as "tcp://10.0.0.1:8786"; for the callbacks see
-    :class:`~dpviz.data.engine.choice.Local`. InputError if Dask is not installed, or no worker
-    answers.
-    """
+    # InputError if Dask is not installed, or no worker answers; for the callbacks see Local.
 
     scheduler: str
     progress: Progress | None = None

@@ -1,7 +1,4 @@
-"""Arrow types that can be read, and their values.
-
-A pass over stored numbers needs only this module, because readers of text load pandas.
-"""
+"""Arrow types that can be read, and their values; passes over stored numbers need no more."""
 
 from __future__ import annotations
 
