@@ -104,34 +104,24 @@ def title_words(title: str, columns: Sequence[str], bounds: Bounds) -> str:
     """Return a sentence if a title names cities that are all far from the bounds; otherwise ''."""
     if not title or not in_degrees(columns, bounds):
         return ""
-    named = [
-        one
-        for one in cities().values()
-        if one.name in title and re.search(rf"\b{re.escape(one.name)}\b", title)
-    ]
-    box = [bounds[axis] for axis in map_axes(columns)]
-    for one in named:
-        with suppress(InputError):
-            around = box_around(one, city_width(one)).bounds
-            if all(a[0] <= b[1] and b[0] <= a[1] for a, b in zip(around, box, strict=True)):
-                return ""
-    if not named:
-        return ""
-    return f"The title names {named[0].name}, but the box lies elsewhere. " + city_words(
-        columns, bounds
-    )
+    box, named = [bounds[axis] for axis in map_axes(columns)], ""
+    for one in cities().values():
+        if one.name in title and re.search(rf"\b{re.escape(one.name)}\b", title):
+            with suppress(InputError):
+                around = box_around(one, city_width(one)).bounds
+                if all(a[0] <= b[1] and b[0] <= a[1] for a, b in zip(around, box, strict=True)):
+                    return ""
+            named = named or f"The title names {one.name}, but the box lies elsewhere."
+    return f"{named} {city_words(columns, bounds)}" if named else ""
 
 
 def check_not_exchanged(columns: Sequence[str], domain: Domain) -> None:
     """Raise InputError if bounds contain a city only after latitude and longitude are exchanged."""
     # Names and bounds are public, so a release may be refused because of them.
-    if not in_degrees(columns, domain.bounds):
-        return
-    inside, instead = _largest(columns, domain.bounds)
-    if instead and not inside:
+    said = city_words(columns, domain.bounds)
+    if said.endswith("Check them."):
         raise InputError(
-            f'domain "{domain}" contains no city, but with the bounds of '
-            f"{' and '.join(map(shown, columns))} exchanged it contains {instead.title}: give "
+            f'domain "{domain}": {said.removesuffix(" Check them.")} Give '
             f'"{domain.select((1, 0))}", bounds in the order of the columns; or, if no city is '
             "expected, name the columns north and east."
         )
@@ -184,21 +174,13 @@ def city_of(box: Domain, *, swapped: bool = False) -> tuple[City, int] | None:
     """City and width in whole kilometres that give this box; None for any other box."""
     lon, lat = box.bounds[:: -1 if swapped else 1]
     width = round((lat[1] - lat[0]) * METRES_PER_DEGREE / 1000)
-    city = _by_place().get(tuple(round(500 * sum(one)) for one in (lon, lat)))
-    if city is None or width < 1:
-        return None
-    with suppress(InputError):
-        if box_around(city, width, swapped=swapped).bounds == box.bounds:
-            return city, width
-    return None
-
-
-@cache
-def _by_place() -> dict[tuple[int, ...], City]:
-    found: dict[tuple[int, ...], City] = {}
+    east, north = sum(lon) / 2, sum(lat) / 2
     for city in cities().values():
-        found.setdefault((round(1000 * city.lon), round(1000 * city.lat)), city)
-    return found
+        if abs(city.lon - east) < 1e-4 and abs(city.lat - north) < 1e-4:
+            with suppress(InputError):
+                if box_around(city, width, swapped=swapped).bounds == box.bounds:
+                    return city, width
+    return None
 
 
 def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:

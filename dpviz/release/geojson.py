@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -56,34 +57,29 @@ def published(collection: dict[str, Any], document: Document) -> dict[str, Any]:
     Declared bounds stay as they are, and so do areas around centres, since the area between two
     near centres would collapse. Counts are noisy, so they are rounded to whole numbers.
     """
-    domain, result = on_map(document)["domain"], on_map(document)["result"]
-    of_cells = result["kind"] == "cells"
-    sides = np.shape(result["counts"]) if of_cells else (10**4,) * 2
+    mapped = on_map(document)
+    bounds, of_cells = mapped["domain"]["bounds"], mapped["result"]["kind"] == "cells"
+    sides = np.shape(mapped["result"]["counts"]) if of_cells else (10**4,) * 2
     digits = [
         max(math.ceil(math.log10(100 * side / (high - low))), 0)
-        for (low, high), side in zip(domain["bounds"], sides, strict=True)
+        for (low, high), side in zip(bounds, sides, strict=True)
     ]
 
-    def short(value: Any) -> Any:
-        if not isinstance(value[0], float | int):
-            return [short(one) for one in value]
-        return [
-            one if one in ends else round(one, most)
-            for one, ends, most in zip(value, domain["bounds"], digits, strict=True)
-        ]
+    def short(at: Any) -> Any:
+        if not isinstance(at[0], float | int):
+            return [short(one) for one in at]
+        parts = zip(at, bounds, digits, strict=True)
+        return [one if one in ends else round(one, most) for one, ends, most in parts]
 
-    features = []
-    for one in on_earth(collection, document)["features"]:
-        shape, about = (
-            one["geometry"],
-            one["properties"] | {"area_share": round(one["properties"]["area_share"], 6)},
-        )
+    found = json.loads(json.dumps(on_earth(collection, document)))
+    for one in found["features"]:
+        about = one["properties"]
+        about["area_share"] = round(about["area_share"], 6)
         about |= {"count": round(about["count"])} if "count" in about else {}
         about |= {"center": short(about["center"])} if "center" in about else {}
         if of_cells:
-            shape = {**shape, "coordinates": short(shape["coordinates"])}
-        features.append({**one, "properties": about, "geometry": shape})
-    return {**collection, "features": features}
+            one["geometry"]["coordinates"] = short(one["geometry"]["coordinates"])
+    return dict(found)
 
 
 def on_earth(collection: dict[str, Any], document: Document) -> dict[str, Any]:

@@ -206,11 +206,11 @@ def earlier_words(document: Document) -> str:
     before = document.get("earlier", [])
     if not before:
         return ""
-    listed = []
-    for one in before:
-        card = CARDS.get(one["method"])
-        how = f", {card.title}" if card else ""
-        listed.append(f"{one['date']}, ε {number(one['epsilon'])}{how}")
+    listed = [
+        ", ".join([one["date"], f"ε {number(one['epsilon'])}", *titles])
+        for one in before
+        for titles in ([CARDS[one["method"]].title] if one["method"] in CARDS else [],)
+    ]
     total = document["privacy"]["epsilon"] + sum(one["epsilon"] for one in before)
     return (
         f"{len(before)} earlier release{'s' * (len(before) > 1)} of the same data: "

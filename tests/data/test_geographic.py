@@ -234,7 +234,7 @@ def test_a_city_shows_what_is_where():
         with pytest.raises(InputError) as caught:
             check_not_exchanged(columns[::-1], Domain(bounds))
         # The domain that the message proposes contains the city.
-        other = Domain.parse(str(caught.value).split('"')[3])
+        other = Domain.parse(str(caught.value).split('"')[-2])
         check_not_exchanged(columns[::-1], other)
         assert "Leipzig" in city_words(columns[::-1], other.bounds)
         assert "maps show lon to the right and lat upwards" in axes_words(columns, bounds)

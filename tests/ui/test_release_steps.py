@@ -195,13 +195,13 @@ def test_settings_that_were_seen_on_true_data_are_named_and_public_ones_are_offe
     checked(test.run())
     visit(test, "release")
     (said,) = (one.value for one in test.warning if "Seen on true data" in one.value)
-    assert "Seen on true data: ε 2, g 40, p 0.70. They were set on another page" in said
+    assert "Seen on true data: ε 2, g 40, p 0.70. Set on another page" in said
     # Other values that are set here have not been seen.
     checked(control(test.number_input, "release:p").set_value(0.75).run())
-    assert any("Seen on true data: ε 2, g 40. They" in one.value for one in test.warning)
+    assert any("Seen on true data: ε 2, g 40. Set" in one.value for one in test.warning)
     visit(test, "kmeans")
     visit(test, "release")
-    assert any("Seen on true data: ε 2, g 40. They" in one.value for one in test.warning)
+    assert any("Seen on true data: ε 2, g 40. Set" in one.value for one in test.warning)
     assert button(test, "Take public values").label.endswith(": ε 1, g 44")
     press(test, "Take public values")
     assert not any("Seen on true data" in one.value for one in test.warning)

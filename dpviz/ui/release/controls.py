@@ -110,26 +110,27 @@ def forget_seen() -> None:
 
 def seen_settings(
     state: DataState, draft: ReleaseDraft, records: int
-) -> list[tuple[str, Any, str, str]]:
-    """Settings of the plan that the user chose beside true results of the data.
+) -> dict[str, tuple[Any, str, str]]:
+    """Settings of the plan that the user chose beside true results of the data, by their links.
 
-    Each has its link, its public value, and both values in words. Public facts give the number of
-    cells; other public values are the defaults.
+    Each has its public value, and both values in words. Public facts give the number of cells;
+    other public values are the defaults.
     """
     request, family = draft.request, draft.request.family
-    config, ndim = request.config, len(draft.active.dataset.columns)
     seen = st.session_state.get(_SEEN, {}) if state.has_own_data else {}
+    config, first = request.config, family.parameter("epsilon").default
     if seen.get("epsilon") == config.epsilon:  # the number of cells follows from epsilon
-        config = replace(config, epsilon=family.parameter("epsilon").default)
-    public = family.from_public(config, records, ndim)
-    found = [
-        (one.link, value, one.text(state.get(one.link)), one.text(value))
-        for one in map(family.parameter, ("epsilon", *request.parameters))
-        for value in (public.get(one.name, one.default),)
-    ]
-    method = CARDS[config.method].title, CARDS[FIRST_METHOD].title
-    found.append(("method", FIRST_METHOD, *method))
-    return [one for one in found if one[0] in seen and seen[one[0]] == state.get(one[0]) != one[1]]
+        config = replace(config, epsilon=first)
+    public = family.from_public(config, records, len(draft.active.dataset.columns))
+    found = {"method": (FIRST_METHOD, CARDS[config.method].title, CARDS[FIRST_METHOD].title)}
+    for one in map(family.parameter, ("epsilon", *request.parameters)):
+        value = public.get(one.name, one.default)
+        found[one.link] = value, one.text(state.get(one.link)), one.text(value)
+    return {
+        link: one
+        for link, one in found.items()
+        if link in seen and seen[link] == state.get(link) != one[0]
+    }
 
 
 def _take_public(state: DataState) -> None:

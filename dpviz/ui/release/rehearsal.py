@@ -284,15 +284,12 @@ def _result(plan: Plan) -> None:
 
 
 def _maps(plan: Plan, draft: ReleaseDraft) -> None:
-    found, before = _known().get(plan), ""
-    if found is None:
-        last: Plan | None = st.session_state.get(_LAST)
-        found = _known().get(last) if last else None
-        columns = draft.request.domain
-        if last is None or found is None or last.request.domain != columns:
-            return
-        # The maps stay until the first maps of the new plan.
-        plan, before = last, "Before the last change: "
+    # The maps stay until the first maps of the new plan.
+    last: Plan = plan if plan in _known() else st.session_state.get(_LAST, plan)
+    found, before = _known().get(last), "Before the last change: " * (last != plan)
+    if found is None or last.request.domain != plan.request.domain:
+        return
+    plan = last
     best = found.best or found.plan
     domain = plan.request.domain
     assert domain is not None  # noqa: S101 - refused before
@@ -320,18 +317,20 @@ def _warn_of_true(state: DataState, draft: ReleaseDraft, records: int) -> None:
     seen = seen_settings(state, draft, records)
     if not seen:
         return
-    named = ", ".join(now for _, _, now, _ in seen)
     show_warning(
-        f"Seen on true data: {named}. {'It was' if len(seen) == 1 else 'They were'} set on another "
-        "page, which shows true results of your data. The proof does not cover such a choice."
+        f"Seen on true data: {', '.join(now for _, now, _ in seen.values())}. Set on another page, "
+        "which shows true results of your data. The proof does not cover such a choice."
     )
 
     def take() -> None:
-        for link, value, _, _ in seen:
+        for link, (value, *_) in seen.items():
             state.set(link, value)
 
-    instead = ", ".join(public for *_, public in seen)
-    st.button(plain_text(f"Take public values: {instead}"), key="release:public", on_click=take)
+    st.button(
+        plain_text(f"Take public values: {', '.join(one for *_, one in seen.values())}"),
+        key="release:public",
+        on_click=take,
+    )
 
 
 def _offer(state: UrlState, plan: Plan) -> None:

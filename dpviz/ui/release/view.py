@@ -26,7 +26,6 @@ from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Released, refusal, release
 from dpviz.release.files import written
 from dpviz.release.geojson import clusters, published, without_doubtful
-from dpviz.release.pictures import clusters_svg
 from dpviz.release.tables import doubt_words, earlier_words, headline, quote
 from dpviz.ui.data.not_taken import show_not_taken
 from dpviz.ui.data.protection_panel import RELATION_TITLES
@@ -189,20 +188,16 @@ def stop_by(state: UrlState, draft: ReleaseDraft, place: DeltaGenerator) -> str:
                 st.button("Use the sound variant", on_click=lambda: state.set("variant", "sound"))
         else:
             with st.container(horizontal=True, vertical_alignment="center"):
-                _promise_badge(config.epsilon)
+                if promises_little(config.epsilon):
+                    st.badge("proof holds; promises little", color="orange", width="content")
+                else:
+                    st.badge("private", icon=":material/check:", color="green", width="content")
                 show_caption(
                     explain_epsilon(
                         config.epsilon, config.neighbours, persons=draft.request.persons
                     )
                 )
     return reason
-
-
-def _promise_badge(epsilon: float) -> None:
-    if promises_little(epsilon):
-        st.badge("proof holds; promises little", color="orange", width="content")
-    else:
-        st.badge("private", icon=":material/check:", color="green", width="content")
 
 
 # -- who pays ----------------------------------------------------------------------------
@@ -243,26 +238,22 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
         else:
             show_info(error, ":material/info:")
         source = ""
-    if account is None:
-        total = right.number_input(
-            "Lifetime budget of this source",
-            0.01,
-            1000.0,
-            _FIRST_TOTAL,
-            format="%g",
-            key=_TOTAL,
-            help="All releases of this source together may spend at most this amount. It can't be "
-            "changed later.",
-            persist_state="session",
-        )
-        return source, float(total)
-    right.text_input(
-        "Lifetime budget of this source",
-        decimal(account.total),
-        disabled=True,
-        key=f"{_TOTAL}:known",
+    label = "Lifetime budget of this source"
+    if account is not None:
+        right.text_input(label, decimal(account.total), disabled=True, key=f"{_TOTAL}:known")
+        return source, None
+    total = right.number_input(
+        label,
+        0.01,
+        1000.0,
+        _FIRST_TOTAL,
+        format="%g",
+        key=_TOTAL,
+        help="All releases of this source together may spend at most this amount. It can't be "
+        "changed later.",
+        persist_state="session",
     )
-    return source, None
+    return source, float(total)
 
 
 def _account(source: str) -> Account | None:
@@ -535,6 +526,11 @@ def bundle() -> bool:
             if file in done.files:
                 ending = file.partition(".")[2]
                 _save(label, done.files[file], f"{name}.{ending}", kind, icon=icon)
+        if document.get("doubtful", {}).get("clusters") and "clusters.geojson" in done.files:
+            # The choice reads only released numbers, so it costs no budget.
+            sure = written(published(without_doubtful(clusters(document)), document))
+            _save("Map without doubtful (GeoJSON)", sure.encode(), f"{name}-sure.geojson",
+                  "application/geo+json", icon=":material/map:")  # fmt: skip
         st.button(
             "Prepare another release",
             icon=":material/add:",
@@ -543,8 +539,7 @@ def bundle() -> bool:
     if on_this_machine():
         show_caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")
     pictures = {"clusters.svg": "Private clusters", "counts.svg": "Private counts"}
-    files = {**done.files, **_sure_alone(done, name)}
-    shown = [(files[file], alt) for file, alt in pictures.items() if file in files]
+    shown = [(done.files[file], alt) for file, alt in pictures.items() if file in done.files]
     for column, (picture, alt) in zip(st.columns(2), shown, strict=False):
         with column:
             _show_svg(picture, alt)
@@ -565,32 +560,6 @@ _FILES = {
 
 def _save(label: str, content: bytes, name: str, kind: str, **looks: Any) -> None:
     st.download_button(plain_text(label), content, name, kind, on_click="ignore", **looks)
-
-
-def _sure_alone(done: Released, name: str) -> dict[str, bytes]:
-    """Offer to leave out clusters that may be noise; return pictures without these clusters."""
-    doubtful = done.document.get("doubtful")
-    if not (doubtful and doubtful["clusters"] and "clusters.geojson" in done.files):
-        return {}
-    left, right = st.columns([2, 1], vertical_alignment="center")
-    if not left.toggle(
-        "Leave out the clusters that may be noise",
-        key="release:sure",
-        help="This choice reads only released numbers, so it costs no budget. The bundle keeps all "
-        "clusters, and says for each cluster whether it is doubtful.",
-    ):
-        return {}
-    sure = without_doubtful(clusters(done.document))
-    right.download_button(
-        "These clusters (GeoJSON)",
-        written(published(sure, done.document)),
-        f"{name}-sure.geojson",
-        "application/geo+json",
-        icon=":material/map:",
-        width="stretch",
-        on_click="ignore",
-    )
-    return {"clusters.svg": clusters_svg(done.document, sure).encode()}
 
 
 def _zipped(files: dict[str, bytes]) -> bytes:
