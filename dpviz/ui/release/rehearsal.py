@@ -135,9 +135,8 @@ def _controls(state: DataState, draft: ReleaseDraft) -> Plan:
             partial(state.set, "nhat"),
         ),
         help="A number that is already public. Don't take this number from the data, because the "
-        "number of records in the data is private."
-        + " Count only the records that a release uses: the number of persons, times the records "
-        "of each person." * draft.request.persons,
+        "number of records in the data is private. If records belong to persons, count only the "
+        "records that are used: the number of persons, times the records of each person.",
     )
     _expect(state, draft)
     plan = _plan(state, draft)

@@ -238,12 +238,16 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
         else:
             show_info(error, ":material/info:")
         source = ""
-    label = "Lifetime budget of this source"
     if account is not None:
-        right.text_input(label, decimal(account.total), disabled=True, key=f"{_TOTAL}:known")
+        right.text_input(
+            "Lifetime budget of this source",
+            decimal(account.total),
+            disabled=True,
+            key=f"{_TOTAL}:known",
+        )
         return source, None
     total = right.number_input(
-        label,
+        "Lifetime budget of this source",
         0.01,
         1000.0,
         _FIRST_TOTAL,
