@@ -233,8 +233,7 @@ def release(
             origins=dataset.origins,
         )  # fmt: skip
         try:
-            drawn = prepared.draw(entry.epsilon)
-            drawn = with_earlier(drawn, budget.open(source).entries, entry)
+            drawn = with_earlier(prepared.draw(entry.epsilon), budget.open(source).entries, entry)
             bundle = files(drawn)
             _publish(bundle, part, folder)
         except (InputError, PrivacyRefusal) as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError
 from dpviz.data.background import coastlines
-from dpviz.data.cities import cities_within
-from dpviz.data.geographic import Bounds, in_degrees
+from dpviz.data.cities import cities_within, city_words
+from dpviz.data.geographic import Bounds, in_degrees, map_axes
 from dpviz.data.scale import Scale, length, scale_of
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, WRONG, blend, zero_centred
 from dpviz.grid.domain import Domain
@@ -38,7 +38,7 @@ _NARROWEST = 480
 
 #: For the map of a domain: longest side, maximum number of cities, and minimum number of pixels
 #: between two cities.
-_MOST_CITIES, _APART = 4, 16.0
+_SMALL_MAP, _MOST_CITIES, _APART = 280, 4, 16.0
 
 #: Longest scale bar as a share of the plot's width.
 _BAR = 0.3
@@ -272,7 +272,7 @@ def _ground(frame: Frame) -> tuple[list[str], list[str]]:
     scale, box = _scale(frame.columns, frame.bounds)
     if box is None or not in_degrees(frame.columns, frame.bounds):
         return [], _scale_bar(frame, scale)
-    return [_coasts(frame, box)], [*_cities(frame), *_scale_bar(frame, scale)]
+    return [_coasts(frame, box)], [*_cities(frame, grey=True), *_scale_bar(frame, scale)]
 
 
 def _scale(columns: Sequence[str], bounds: Bounds) -> tuple[Scale, Domain | None]:
@@ -303,6 +303,24 @@ def _scale_bar(frame: Frame, scale: Scale) -> list[str]:
     ]
 
 
+def domain_svg(columns: Sequence[str], domain: Domain) -> str:
+    """Map of a declared domain; a map in degrees also shows coasts and the largest cities.
+
+    The map uses only the names and bounds, so it reveals nothing about the data.
+    """
+    axes = map_axes(columns, domain.bounds)
+    names, box = [columns[axis] for axis in axes], domain.select(axes)
+    scale = scale_of(names, box)
+    frame = Frame.of(names, box.bounds, scale.panel(box) or 1.0, right=20, long=_SMALL_MAP)
+    frame = replace(frame, narrowest=_SMALL_MAP)
+    parts: list[str] = []
+    line = f"{names[0]} to the right, {names[1]} upwards"
+    if in_degrees(names, box.bounds):
+        parts = [_coasts(frame, box), *_cities(frame), *_scale_bar(frame, scale)]
+    described = f"Map of the declared domain: {line}. {city_words(names, box.bounds)}".rstrip()
+    return frame.picture("domain", "Declared domain", line, described, "\n".join(parts))
+
+
 def _coasts(frame: Frame, box: Domain) -> str:
     lines = coastlines(box)
     breaks = np.nonzero(np.isnan(lines[:, 0]))[0]
@@ -314,10 +332,10 @@ def _coasts(frame: Frame, box: Domain) -> str:
     return f'<path fill="none" stroke="{_LINE}" d="{drawn}"/>' if drawn else ""
 
 
-def _cities(frame: Frame) -> list[str]:
-    """Largest cities with their names, grey below the numbers of clusters."""
+def _cities(frame: Frame, *, grey: bool = False) -> list[str]:
+    """Largest cities with their names; ``grey`` below the numbers of clusters."""
     (west, east), lat = frame.bounds
-    colour = {"fill": blend(_INK, _GROUND, 0.7)}
+    colour = {"fill": blend(_INK, _GROUND, 0.7)} if grey else {}
     parts: list[str] = []
     taken: list[float] = []
     for one in cities_within((west, east), lat):

@@ -1,6 +1,6 @@
 """A rehearsal runs a planned release many times on public stand-in data, without any cost.
 
-No record of the owner is read. A stand-in is either a public file, or generated here from the
+No record of the owner is read. A stand-in is either a public sample set, or generated here from the
 declared domain, a public number of records, and the cluster size that the owner expects. The
 results depend on how similar the owner's data are to the stand-in. The share of clusters that noise
 invents depends much less on this similarity.
@@ -26,6 +26,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import readable
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset
+from dpviz.data.samples import Sample
 from dpviz.data.scale import length, scale_of
 from dpviz.families import CARDS
 from dpviz.family.parameter import CHOOSE, GIVEN, PRIVATE
@@ -106,7 +107,7 @@ class StandIn:
 class PublicData:
     """Records of a file that its owner declares public.
 
-    Only this class or generated records can become a stand-in. A data set that will
+    Only this class, a sample set or generated records can become a stand-in. A data set that will
     be released has another class, so it can't become a stand-in by mistake.
     """
 
@@ -329,6 +330,22 @@ def evenly(domain: Domain, records: int) -> Dataset:
     generator = SeededNoise(0).generator("no clusters")
     points = generator.uniform(domain.lows, domain.highs, (records, domain.ndim))
     return Dataset(name="no clusters", points=points)
+
+
+def of_sample(facts: Sample, dataset: Dataset, request: Request, records: int) -> StandIn:
+    """A public sample set as stand-in, with at most this number of records.
+
+    For every plan, its true clusters are the clusters found with the settings that suit the set.
+    """
+    if dataset.ndim != (request.domain or facts.domain).ndim:
+        raise InputError(
+            f"{dataset.name} has {dataset.ndim} columns, and the release has "
+            f"{(request.domain or facts.domain).ndim}: choose made-up clusters."
+        )
+    family, config = request.family, request.config
+    if family.finds_number or family.chosen(config):
+        config = replace(config, **family.suited(facts))
+    return _clustered(facts.title, dataset, facts.domain, replace(request, config=config), records)
 
 
 def of_public(public: PublicData, request: Request, records: int) -> StandIn:

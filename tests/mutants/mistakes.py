@@ -686,6 +686,10 @@ MISTAKES: dict[str, Mistake] = {
             "return best if near <= before - max(_NEARER, _SHARE * before) else plan.request",
             "return best",
         ),
+        sample_has_the_clusters_of_the_plan=(
+            "config = replace(config, **family.suited(facts))",
+            "pass",
+        ),
     ),
     **_of(
         "release/tables.py",

@@ -20,6 +20,7 @@ from dpviz.grid.domain import Domain
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release.files import files
 from dpviz.release.geojson import clusters, on_earth
+from dpviz.release.pictures import domain_svg
 from tests.release.test_files import Document, of_cells, of_centers
 from tests.support.countries import country_of, read_map, town
 from tests.support.tiers import daily
@@ -316,3 +317,17 @@ def test_bounds_that_look_exchanged_are_refused_before_the_debit(
     assert run("lat,lon", "51.2,51.5;12.2,12.6")[0] == 0
     # Exchanged bounds would not match a city, so there is no warning.
     assert run("lat,lon", "30,40;-50,-40")[0] == 0
+
+
+def test_the_map_of_a_domain_has_longitude_to_the_right() -> None:
+    germany = Domain(((5.0, 15.0), (47.0, 55.0)))
+    map_ = domain_svg(("lon", "lat"), germany)
+    assert domain_svg(("lat", "lon"), germany.select((1, 0))) == map_
+    assert ">Berlin<" in map_
+    assert map_.count("M") > 5
+    assert "lon to the right, lat upwards" in map_
+    plain = domain_svg(("a", "b"), germany)
+    assert "Berlin" not in plain
+    assert "a to the right, b upwards" in plain
+    assert domain_svg(("y", "x"), germany.select((1, 0))) == domain_svg(("x", "y"), germany)
+    assert "Auckland" in domain_svg(("lon", "lat"), Domain(((170.0, 190.0), (-50.0, -30.0))))

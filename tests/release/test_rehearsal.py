@@ -10,9 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpviz.base.errors import InputError
 from dpviz.base.work import Cancelled
 from dpviz.data.cities import box_around, cities, city_width
 from dpviz.data.dataset import Dataset
+from dpviz.data.samples import load_sample, sample
 from dpviz.families import FAMILIES
 from dpviz.grid.domain import Domain
 from dpviz.metrics.matching import contingency
@@ -26,6 +28,7 @@ from dpviz.release.rehearsal import (
     changed,
     made_up,
     merging_words,
+    of_sample,
     other_plans,
     rehearse,
 )
@@ -217,6 +220,22 @@ def test_k_means_is_rehearsed_by_clusters_that_are_found() -> None:
     assert found.nothing.size == 0
     for one, again in zip(found.found.drawn, found.found.again, strict=False):
         assert one.real.sum() == again
+
+
+@pytest.mark.parametrize("density", [0.3, 0.97])
+def test_a_sample_set_stands_in_with_its_own_true_clusters(density: float) -> None:
+    facts, dataset = sample("gaussians"), load_sample("gaussians")
+    request = plan(method="privqt", grid=facts.grid, density=density)
+    found = rehearse(request, of_sample(facts, dataset, request, 5_000), draws=5)
+    # The true clusters of the sample set, for any p in the plan.
+    assert found.plan.found.true == facts.clusters
+    assert found.records == 5_000
+    many = Request(
+        config=FAMILIES["kmeans"].config(method="dplloyd", clusters=3),
+        domain=Domain(((0, 1), (0, 1), (0, 1))),
+    )
+    with pytest.raises(InputError, match="has 2 columns, and the release has 3"):
+        of_sample(facts, dataset, many, 5_000)
 
 
 def test_made_up_data_follow_from_public_numbers_alone() -> None:

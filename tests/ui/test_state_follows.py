@@ -65,7 +65,7 @@ VALUES = {
     "p": ("0.77",), "wavelet": ("db2",), "level": ("2",), "synopsis": ("quadtree",),
     "choose": ("private",), "k": ("7",), "t": ("9",), "start": ("random",),
     "schedule": ("halving",), "geometry": ("cube",), "temperature": ("posterior",),
-    "cells": ("refined",), "seed": ("11",), "nhat": ("5000",), "standin": ("small",),
+    "cells": ("refined",), "seed": ("11",), "nhat": ("5000",), "standin": ("spirals",),
     "view": ("counts", "noise", "scores"), "line": ("mean",), "left": ("silent",),
     "draws": ("3", "700"), "low": ("0.2",), "high": ("3",), "epsilons": ("0.5, 1",),
     "values": ("0.2, 0.4",), "score": ("f_measure",), "price": ("0.5",),

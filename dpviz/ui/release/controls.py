@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.base.home import home
 from dpviz.data.geographic import placed
-from dpviz.data.samples import sample
+from dpviz.data.samples import sample, sample_names
 from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.family.family import Family
 from dpviz.family.parameter import CHOOSE, GIVEN, PRIVATE, Parameter
@@ -89,9 +89,9 @@ def page_state() -> DataState:
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS), shared=True)
     # The public number of records, and the clusters that the rehearsal expects: made-up clusters,
-    # or those of a public file; "" if the columns decide.
+    # the clusters of a public file, or of a sample set; "" if the columns decide.
     controls["nhat"] = Control(None, whole("nhat", 1, MOST_RECORDS))
-    controls["standin"] = Control("", choice("standin", ("", WIDE, SMALL, FILE)))
+    controls["standin"] = Control("", choice("standin", ("", WIDE, SMALL, FILE, *sample_names())))
     state = ReleaseState("release", controls)
     take_followed(state, _family(state))
     if state.fresh:

@@ -9,6 +9,7 @@ from functools import partial
 import streamlit as st
 
 from dpviz.base.work import IsCancelled, Progress
+from dpviz.data.samples import sample, sample_names
 from dpviz.data.scale import scale_of
 from dpviz.figures.rehearsal import small_maps
 from dpviz.release.rehearsal import (
@@ -19,6 +20,7 @@ from dpviz.release.rehearsal import (
     made_up,
     merging_words,
     of_public,
+    of_sample,
     rehearse,
 )
 from dpviz.release.request import Request
@@ -35,6 +37,7 @@ from dpviz.ui.release.controls import (
     seen_settings,
 )
 from dpviz.ui.release.public_file import public_box, public_data
+from dpviz.ui.session.cache import sample_data
 from dpviz.ui.session.job import Job, follow, job_of, show_progress, start
 from dpviz.ui.session.state import UrlState, following
 from dpviz.ui.widgets.parameters import boxes
@@ -61,13 +64,16 @@ _SIZES = {
     SMALL: ("small", 0.01, "about a fiftieth of a side, like hot spots of a city"),
 }
 
+#: The choice of a sample set, which has the sample set's name in links.
+_SET = "set"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """Everything that a rehearsal depends on: these are only public choices.
 
-    ``expected`` is a size of clusters, or ``FILE`` for the ``public`` file. ``counted`` says that
-    the data are given as a grid of counts.
+    ``expected`` is a size of clusters, a sample set with similar clusters, or ``FILE`` for the
+    ``public`` file. ``counted`` says that the data are given as a grid of counts.
     """
 
     request: Request
@@ -146,25 +152,33 @@ def _controls(state: DataState, draft: ReleaseDraft) -> Plan:
 
 
 def _expect(state: UrlState, draft: ReleaseDraft) -> None:
-    """Show the choice of the public data: made-up clusters, or a public file."""
+    """Show the choice of the public data: made-up clusters, a sample set, or a public file."""
+    columns = draft.active.dataset.columns
+    fitting = [name for name in sample_names() if len(sample(name).columns) == len(columns)]
     kinds = {kind: _size_words(draft, kind) for kind in _SIZES}
     # A grid of counts has no columns that a file of points could have.
     kinds |= {} if draft.active.dataset.counts is not None else {FILE: "as in a public file"}
-    now = expected(state, draft.active.dataset.columns)
+    kinds |= {_SET: "as in a sample set"} if fitting else {}
+    now = expected(state, columns)
+
+    def choose(kind: str) -> None:
+        state.set("standin", fitting[0] if kind == _SET else kind)
+
     st.radio(
         "Clusters that you expect",
-        **following(
-            "release:kind of clusters",
-            now if now in kinds else WIDE,
-            partial(state.set, "standin"),
-            [*kinds],
-        ),
+        **following("release:kind of clusters", now if now in kinds else _SET, choose, [*kinds]),
         format_func=lambda kind: plain_text(kinds[kind]),
         help="Choose by public knowledge, without looking at the data. The forecast is valid only "
         "for such clusters.",
     )
     if now == FILE:
         public_box(draft)
+    elif now not in _SIZES:
+        st.selectbox(
+            "Sample set with such clusters",
+            **state.choice("standin", fitting),
+            format_func=lambda name: sample(name).title,
+        )
 
 
 def _size_words(draft: ReleaseDraft, kind: str) -> str:
@@ -263,6 +277,8 @@ def _stand_in(plan: Plan) -> StandIn:
     assert request.domain is not None  # noqa: S101 - refused before
     if plan.public is not None:
         return of_public(plan.public, request, plan.records)
+    if name not in _SIZES:
+        return of_sample(sample(name), sample_data(name), request, plan.records)
     clusters = request.parameters.get("clusters")
     given = [clusters] if clusters else []
     return made_up(request.domain, plan.records, *given, small=name == SMALL)
@@ -290,7 +306,8 @@ def _maps(plan: Plan, draft: ReleaseDraft) -> None:
         return
     plan = last
     best = found.best or found.plan
-    domain = plan.request.domain
+    of_set = plan.public is None and plan.expected not in _SIZES
+    domain = sample(plan.expected).domain if of_set else plan.request.domain
     assert domain is not None  # noqa: S101 - refused before
     which = "recommended plan" if found.best else "plan in use"
     panels = small_maps(

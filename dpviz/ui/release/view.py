@@ -26,6 +26,7 @@ from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Released, refusal, release
 from dpviz.release.files import written
 from dpviz.release.geojson import clusters, published, without_doubtful
+from dpviz.release.pictures import domain_svg
 from dpviz.release.tables import doubt_words, earlier_words, headline, quote
 from dpviz.ui.data.not_taken import show_not_taken
 from dpviz.ui.data.protection_panel import RELATION_TITLES
@@ -434,6 +435,11 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         "**This can't be taken back.** After the run the budget stays spent, whatever the result."
         "\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
     )
+    domain = request.domain
+    if domain is not None and domain.ndim == 2:
+        _show_svg(
+            domain_svg(draft.active.dataset.columns, domain).encode(), "Declared domain", "22rem"
+        )
 
 
 def _axes(draft: ReleaseDraft) -> list[str]:
@@ -442,10 +448,13 @@ def _axes(draft: ReleaseDraft) -> list[str]:
     return [f"{words} {city_words(columns, domain.bounds)}".rstrip()] if domain and words else []
 
 
-def _show_svg(picture: bytes, alt: str) -> None:
+def _show_svg(picture: bytes, alt: str, widest: str = "100%") -> None:
     """Show an SVG file as an image, so that scripts in it can't act on the page."""
     data = base64.b64encode(picture).decode()
-    st.html(f'<img alt="{alt}" style="width:100%" src="data:image/svg+xml;base64,{data}">')
+    st.html(
+        f'<img alt="{alt}" style="width:100%;max-width:{widest}" '
+        f'src="data:image/svg+xml;base64,{data}">'
+    )
 
 
 def _left(draft: ReleaseDraft) -> str:
