@@ -297,8 +297,8 @@ MISTAKES: dict[str, Mistake] = {
         "release/draw.py",
         "release/test_release.py",
         debit_comes_last=(
-            "drawn = prepared.draw(entry.epsilon)",
-            "drawn = prepared.draw(2 * entry.epsilon)",
+            "with_earlier(prepared.draw(entry.epsilon)",
+            "with_earlier(prepared.draw(2 * entry.epsilon)",
         ),
         bundles_are_overwritten=("    if taken:", "    if not folder:"),
         huge_numbers_stay=(

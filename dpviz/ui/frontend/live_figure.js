@@ -32,9 +32,8 @@ function decode(bytes) {
   const text = new TextDecoder().decode(copy.subarray(4, 4 + length));
   const head = JSON.parse(text);
   head.signature = text; // contains a digest of the arrays
-  for (const { path, type, shape, offset } of head.arrays) {
+  for (const { path, type, shape, offset } of head.arrays)
     put(head.figure, path, view(copy.buffer, 4 + length + offset, ARRAY_TYPES[type], shape));
-  }
   return head;
 }
 
@@ -45,8 +44,7 @@ function view(buffer, offset, Type, [rows, columns]) {
 }
 
 function put(target, path, value) {
-  const last = path.length - 1;
-  path.slice(0, last).reduce((node, name) => node[name], target)[path[last]] = value;
+  path.slice(0, -1).reduce((node, name) => node[name], target)[path.at(-1)] = value;
 }
 
 // ---- hover text of a pair of heatmaps
@@ -385,9 +383,8 @@ class LiveFigure {
     const least = Math.max(head.height, Math.round(share * window.innerHeight));
     const room = rest > LEAST_FILL * factor ? rest : Math.max(least, rest);
     const { legend, margin } = head.figure.layout;
-    if (legend?.yref === "container") {
+    if (legend?.yref === "container")
       margin.t += legendLines(head.figure, width, factor) * TITLE_LINE * factor;
-    }
     pairUp(head.figure.data, head.pairs);
     const height = fitted(head.figure, width, room, factor, this.side);
     this.flip.hidden = !head.figure.single;
@@ -507,8 +504,10 @@ class LiveFigure {
     const centres = () => [...this.plot.querySelectorAll(".points:has(~ .text .textpoint) .point")]
       .map((one) => [one, one.getAttribute("transform").match(/-?[\d.]+/g)]);
     const before = centres();
-    return () => centres().forEach(([one, [x, y]], i) => before[i] && one.animate(
-      { translate: [`${before[i][1][0] - x}px ${before[i][1][1] - y}px`, "0px 0px"] }, 150));
+    return () => centres().forEach(([one, to], i) => {
+      const [x, y] = (before[i]?.[1] ?? to).map((from, axis) => from - to[axis]);
+      if (Math.hypot(x, y) > 1) one.animate({ translate: [`${x}px ${y}px`, "0px 0px"] }, 150);
+    });
   }
 
   drawnAgain() {

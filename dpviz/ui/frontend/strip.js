@@ -53,9 +53,8 @@ class Strip {
       event.stopPropagation();
       next.focus();
     });
-    for (const name of ["pointerover", "pointerout", "focusin", "focusout"]) {
+    for (const name of ["pointerover", "pointerout", "focusin", "focusout"])
       this.bar.addEventListener(name, () => this.light());
-    }
   }
 
   update({ data, setTriggerValue }) {
@@ -72,6 +71,9 @@ class Strip {
   }
 
   show(one, card, palettes) {
+    const whole = JSON.stringify([card, palettes]);
+    if (whole === one.whole) return; // in a drag, most cards stay as they are
+    one.whole = whole;
     const [pictures, text] = fit(one, 2, (parent) => element("span", "", parent));
     const drawn = fit(pictures, card.pictures.length, (parent) => element("canvas", "", parent));
     drawn.forEach((canvas, at) => paint(canvas, card.pictures[at], palettes));
