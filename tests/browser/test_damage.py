@@ -23,7 +23,7 @@ LIT = """() => [...document.querySelectorAll('.lights .piece')].filter((piece) =
 SETTINGS = (
     "?epsilon=0.01",
     "?data=shapes&epsilon=0.05&method=privthr&seed=1",
-    "?epsilon=0.05&method=privthr&g=8",
+    "?epsilon=0.05&method=privthr&g=24",
     "?epsilon=0.05&method=privqt&seed=2&view=significant",
     "?data=spirals&epsilon=0.1&method=privthrem",
     "?data=shapes&epsilon=0.03&g=128",
