@@ -22,6 +22,9 @@ from dpviz.grid.domain import Domain
 _WINDS = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
 _NEAR, _FAR = 300.0, 200_000.0
 
+#: Cities whose names are also words of a title.
+_WORDS = frozenset(("Bath", "Hull", "Mobile", "Most", "Nice", "Of", "Orange", "Reading", "Split"))
+
 #: Number of records that are sampled to determine where most records are.
 _LOOKED_AT = 20_000
 
@@ -106,7 +109,9 @@ def title_words(title: str, columns: Sequence[str], bounds: Bounds) -> str:
         return ""
     box, named = [bounds[axis] for axis in map_axes(columns)], ""
     for one in cities().values():
-        if one.name in title and re.search(rf"\b{re.escape(one.name)}\b", title):
+        if one.name in _WORDS or one.name not in title:
+            continue
+        if re.search(rf"\b{re.escape(one.name)}\b", title):
             with suppress(InputError):
                 around = box_around(one, city_width(one)).bounds
                 if all(a[0] <= b[1] and b[0] <= a[1] for a, b in zip(around, box, strict=True)):

@@ -77,7 +77,7 @@ def spread(
     """Both ends, and values evenly spaced between them, with three significant digits."""
     found = (np.geomspace if log else np.linspace)(low, high, number)[1:-1]
     inner = {float(f"{value:.3g}") for value in (np.rint(found) if whole else found)}
-    return tuple(sorted({float(low), *inner, float(high)}))
+    return tuple(sorted({float(low), *(one for one in inner if low < one < high), float(high)}))
 
 
 def score_of_curve(method: str) -> str:

@@ -70,7 +70,7 @@ class Spend:
 
     @property
     def together(self) -> float | None:
-        """Budget of this release and the coarser ones before it, which fits its scale; or None."""
+        """For a finer nested release: budget of it and all coarser ones; None otherwise."""
         whole = self.sensitivity / self.scale if self.scale else 0.0
         return whole if whole > self.epsilon * (1 + _ROUNDING) else None
 

@@ -49,9 +49,9 @@ class Gradual:
 class Accountant:
     """Adds noise only together with a spend on the ledger, and refuses spends over budget.
 
-    Callers give sensitivities for one record added or removed, and the L1 change of values between
-    such neighbours is at most this; mechanisms multiply them for other neighbours. All raise
-    PrivacyRefusal if the budget does not suffice. ``step`` names the spend and the noise stream.
+    ``epsilon`` is the whole budget. ``sensitivity`` bounds the L1 change of the values if a record
+    is added or removed; mechanisms multiply it for other neighbours. All raise PrivacyRefusal if
+    the budget does not suffice. ``step`` names the spend and the noise stream.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Accountant:
         )
 
     def finer(self, gradual: Gradual, level: int) -> Floats:
-        """Pay for the nested release of this number: the spend is the difference of two budgets."""
+        """Pay for release number ``level``: its budget minus the budget that is paid so far."""
         self._spend_on(gradual, level, "sequential")
         gradual.known, gradual.noisy = level, gradual.releases[level]
         return gradual.noisy
@@ -138,11 +138,11 @@ class Accountant:
     ) -> tuple[Floats, Floats]:
         """Finest release of the values in ``where``, and noisy numbers of only the other values.
 
-        ``where`` comes from earlier releases; one record changes the whole ``numbers`` by at most
-        the sensitivity (L1), and only if it changes a value outside. Both are parallel and cost the
-        difference of the budgets, once: no finer release can follow. For neighbours that differ in
-        m records, noise is m times as large; if m_1 change values in ``where`` and m_2 others, the
-        cost is (m_1 + m_2) / m of it.
+        ``where`` comes from earlier releases. ``numbers`` are whole numbers that one record changes
+        by at most the sensitivity (L1), and only if it changes a value outside ``where``. Both are
+        parallel: together they cost the difference of the budgets, and no finer release can follow.
+        For neighbours that differ in m records, noise is m times as large; if m_1 change values in
+        ``where`` and m_2 others, the cost is (m_1 + m_2) / m of it.
         """
         with self._all_or_nothing():
             part = self._spend_on(gradual, len(gradual.levels) - 1, "parallel")
@@ -328,7 +328,10 @@ def k_norm(values: Floats, ball: int) -> Floats:
 
 
 def interval_weights(edges: Floats, scores: Floats, scale: float) -> Floats:
-    """Weights of :meth:`Accountant.interval`: length * exp(score / scale), the largest is 1."""
+    """Weights of :meth:`Accountant.interval`: length * exp(score / scale), the largest is 1.
+
+    ``scale`` is 2 * sensitivity / epsilon.
+    """
     with np.errstate(divide="ignore"):
         logs = np.log(np.diff(edges)) + scores / scale
     return np.asarray(np.exp(logs - logs.max()))

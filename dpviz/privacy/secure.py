@@ -51,8 +51,8 @@ WIDEST = 2**60
 class CertifiedSpend(Spend):
     """A spend with its certificate from OpenDP's privacy map.
 
-    ``certified``: what it returns for ``sensitivity``, rounded up, at most ``epsilon``; of rounded
-    K-norm noise, sensitivity by scale. ``unit``: spacing of the values.
+    ``certified``: epsilon that this map returns for ``sensitivity``, rounded up, at most
+    ``epsilon``; for rounded K-norm noise, sensitivity / scale. ``unit``: spacing of the values.
     """
 
     certified: float
@@ -65,7 +65,8 @@ class SecureAccountant(Accountant):
 
     The privacy map covers only the noise: the method must prove the ``sensitivity``. The certified
     epsilon never exceeds the budget, not even by rounding. All values must be whole multiples of
-    ``unit``, a power of 2: 1 for counts (also in nested releases), ``LATTICE`` for sums of records.
+    ``unit``, a power of 2: 1 for counts, ``LATTICE`` for sums of records. Nested releases take only
+    counts.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class SecureAccountant(Accountant):
 
         x units have a probability proportional to exp(-abs(x) epsilon / sensitivity), with the
         sensitivity in units (Ghosh, Roughgarden, Sundararajan 2012; sampled by Canonne, Kamath,
-        Steinke 2020). Raises PrivacyRefusal, too, if the values are not multiples.
+        Steinke 2020). Raises PrivacyRefusal, too, if values are no multiples of the unit.
         """
         whole = self._whole(step, values)
         measurement = self._pay(step, sensitivity, epsilon, _LAPLACE, "sequential")
@@ -215,8 +216,8 @@ class SecureAccountant(Accountant):
     ) -> int:
         """Permute and flip (McKenna, Sheldon 2020) over a list of public candidates.
 
-        Never worse than the exponential mechanism. Scores are whole multiples of the unit;
-        -infinity excludes a candidate, and the set of excluded candidates must be public.
+        Never worse than the exponential mechanism of the same epsilon. Scores are whole multiples
+        of the unit; -infinity excludes a candidate, and which ones are excluded must be public.
         """
         possible = np.flatnonzero(scores != -np.inf)
         whole = self._whole(step, scores[possible])

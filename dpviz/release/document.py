@@ -90,7 +90,7 @@ def document(
     return made if doubts is None else made | {"doubtful": doubts}
 
 
-def with_earlier(made: Document, entries: Iterable[Entry], now: Entry) -> Document:
+def with_earlier(made: Document, entries: Iterable[Entry]) -> Document:
     """Add what the source's budget spent before: day, epsilon and method of each earlier entry.
 
     Entries are public choices. An entry counts even if its release failed after the debit.
@@ -98,7 +98,6 @@ def with_earlier(made: Document, entries: Iterable[Entry], now: Entry) -> Docume
     before = [
         {"date": one.time[:10], "epsilon": one.epsilon, "method": one.what.get("method", "")}
         for one in entries
-        if one.id < now.id
     ]
     return made | {"earlier": before} if before else made
 

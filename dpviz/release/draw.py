@@ -221,7 +221,9 @@ def release(
         prepared = Prepared.build(dataset, request)
     budget.owner(dataset.origins, source)
     _check_budget(budget, source, request.config.epsilon)
-    files(prepared.draw(request.config.epsilon, null_sets=1))
+    account = budget.find(source)
+    trial = prepared.draw(request.config.epsilon, null_sets=1)
+    files(with_earlier(trial, account.entries if account else ()))
     # Path.absolute() would keep "out/..", which names an existing folder.
     folder = Path(os.path.abspath(folder))
     part = _part(folder)
@@ -233,7 +235,8 @@ def release(
             origins=dataset.origins,
         )  # fmt: skip
         try:
-            drawn = with_earlier(prepared.draw(entry.epsilon), budget.open(source).entries, entry)
+            before_it = [one for one in budget.open(source).entries if one.id < entry.id]
+            drawn = with_earlier(prepared.draw(entry.epsilon), before_it)
             bundle = files(drawn)
             _publish(bundle, part, folder)
         except (InputError, PrivacyRefusal) as error:

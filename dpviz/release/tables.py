@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.numbers import counted
 from dpviz.base.serialize import no_formula
 from dpviz.data.cities import near_city
 from dpviz.data.geographic import axes_words, in_degrees, map_axes
@@ -213,7 +214,7 @@ def earlier_words(document: Document) -> str:
     ]
     total = document["privacy"]["epsilon"] + sum(one["epsilon"] for one in before)
     return (
-        f"{len(before)} earlier release{'s' * (len(before) > 1)} of the same data: "
+        f"{counted(len(before), 'earlier debit')} of the same data's budget: "
         f"{'; '.join(listed)}. The ε add up to {number(total)} together with this release."
     )
 
@@ -345,9 +346,16 @@ def quote(document: Document) -> str:
         found = f"{many[0].upper()}{many[1:]} {verb}"
         largest = max(sure, key=lambda one: one.count or 0.0)
         where, which = place_words(document, largest), "the largest" if len(sure) > 1 else "it"
-        # A number is only given with its error.
+        # A number is only given with its error, which may also decide which cluster is the largest.
         if step and largest.count is not None:
             error = margin(step["scale"], largest.counted)
+            least = largest.count - error
+            if any(
+                (one.count or 0.0) + margin(step["scale"], one.counted) > least
+                for one in sure
+                if one is not largest
+            ):
+                which = "one of the largest"
             found += (
                 f"; {which}{f', {where},' if where else ''} has about "
                 f"{number(round(largest.count))} records, give or take {error:,}"

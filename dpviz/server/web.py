@@ -187,8 +187,7 @@ class Shield:
             origin = given.get(b"origin")
             if allowed_host(host) and (origin is None or allowed_origin(origin, host)):
                 # A session begins now. Two threads must not import the same module.
-                if _loading.cache_info().currsize:
-                    await asyncio.to_thread(_loading().join)
+                await asyncio.to_thread(_loading().join)
                 await self._app(scope, receive, send)
             else:
                 self._note(host, origin)

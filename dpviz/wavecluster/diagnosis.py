@@ -69,9 +69,9 @@ PART = 0.25
 class Outcome:
     """The outcome for one true cluster in another result, in cells.
 
-    ``match``: label of the cluster with most of its cells (0: none is significant). ``left``: cells
-    that are still significant, in ``pieces``. ``joined``: other true clusters with at least half as
-    many cells in the match; ``swallowed``: with more than half of their own cells.
+    ``match``: label of the cluster, not invented, with most of its cells (0: none has any).
+    ``left``: its cells in such clusters, which are ``pieces``. ``joined``: other true clusters with
+    at least half as many cells in the match; ``swallowed``: with more than half of their own cells.
     """
 
     fate: Fate

@@ -67,7 +67,11 @@ class Chances:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Estimate:
-    """Mask of significant cells (none if ``evidence`` is "even" or "noise"), means and medians."""
+    """``mask`` of the subband's significant cells, empty if ``evidence`` is "even" or "noise".
+
+    ``mean``: of the counts given the releases. ``positive``, ``threshold``: medians over samples of
+    the number of positive coefficients and of the threshold (infinity: no cell is significant).
+    """
 
     mask: NDArray[np.bool_]
     evidence: Evidence

@@ -260,7 +260,7 @@ def test_a_title_with_a_city_fits_the_box() -> None:
         "The title names Leipzig, but the box lies elsewhere. No city is inside."
     )
     assert "The largest city inside is Leipzig" in title_words("Berlin", columns, leipzig)
-    for title, box in (("Rides in Leipzig", suburb), ("", sea), ("Rides", sea)):
+    for title, box in (("Rides in Leipzig", suburb), ("", sea), ("Nice rides", sea)):
         assert title_words(title, columns, box) == ""
     # Two cities have this name; the title fits the box of either.
     ohio = ((-84.4, -84.0), (39.0, 39.3))

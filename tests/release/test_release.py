@@ -416,13 +416,13 @@ def test_the_second_report_names_what_was_spent_before(budget: Budget) -> None:
     request, data = request_of({"method": "privqt"}), dataset(0, 50)
     first = released(budget, request, data)
     assert "earlier" not in first.document
-    assert b"earlier release" not in first.files["report.html"]
+    assert b"earlier debit" not in first.files["report.html"]
     second = released(budget, request, data, folder="second")
     (before,) = second.document["earlier"]
     assert before == {"date": first.entry.time[:10], "epsilon": 0.7, "method": "privqt"}
     jsonschema.validate(second.document, json.loads(second.files["release.schema.json"]))
     told = earlier_words(second.document)
-    assert told.startswith(f"1 earlier release of the same data: {before['date']}, ε 0.7, ")
+    assert told.startswith(f"1 earlier debit of the same data's budget: {before['date']}, ε 0.7, ")
     assert told.endswith("The ε add up to 1.4 together with this release.")
     assert told in second.files["report.html"].decode()
     # Releases of other sources don't count; a debit whose release failed counts.

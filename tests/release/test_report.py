@@ -150,3 +150,11 @@ def test_the_day_is_in_report_and_document_and_may_be_absent() -> None:
     assert not check.is_valid(on_earth([], date="31.1.2026"))
     with pytest.raises(InputError, match="2026-01-31"):
         Request(config=Config(method="privthr"), domain=None, date="yesterday")
+
+
+def test_noise_does_not_decide_which_cluster_is_called_the_largest() -> None:
+    document = on_earth([])
+    document["privacy"]["ledger"] = [spend("counts", 1.0)]
+    assert "; the largest, " in quote(document)
+    document["privacy"]["ledger"] = [spend("counts", 0.001)]  # the error is above all differences
+    assert "; one of the largest, " in quote(document)

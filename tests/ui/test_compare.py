@@ -673,6 +673,7 @@ def test_budgets_are_spread_evenly_and_read_in_order():
     found = budgets(0.1, 2.0, 8)
     assert found == (0.1, 0.153, 0.235, 0.361, 0.554, 0.85, 1.3, 2.0)
     assert budgets(0.1, 2.0, 1) == budgets(0.1, 0.1, 5) == (0.1,)
+    assert budgets(0.1234, 0.1234, 8) == (0.1234,)
     assert parse_epsilons(" 2, 0.5,0.5, ,1 ") == (0.5, 1.0, 2.0)
     assert parse_epsilons("") == ()
     with pytest.raises(InputError, match="25 values: give at most 24"):

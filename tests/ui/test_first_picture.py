@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 from dpviz.base.compiled import compiled, interpreted, uncompiled
+from dpviz.base.errors import InputError
 from dpviz.families import CARDS, FAMILIES
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.sketch import Sketch
+from dpviz.ui.explorer.explorer import Explorer
 from dpviz.ui.explorer.kmeans import KMeansExplorer
 from dpviz.ui.explorer.wavecluster import WaveClusterExplorer
 from tests.support import ROOT
@@ -107,6 +109,25 @@ def test_another_run_is_shown_by_its_name_until_the_first_method_is_compiled(hel
     assert instead not in json.dumps(figure_head(test))
     assert first in title(test)
     assert "code is being prepared" not in text(test)
+
+
+def test_many_clusters_wait_for_the_code_because_plain_python_takes_longer(held):
+    test = opened("kmeans", {"data": "tiny8", "k": "21"})
+    assert "code is being prepared" not in text(test)
+
+
+def test_the_code_is_compiled_even_if_the_first_picture_fails(held, monkeypatch):
+    def fail(*_):
+        raise InputError("the counts are too few: choose a coarser grid.")
+
+    monkeypatch.setattr(Explorer, "show", fail)
+    test = opened("wavecluster", {})
+    assert any("coarser grid" in one.value for one in test.error)
+    held.set()
+    assert test.session_state["wavecluster:code"].wait(60)
+    monkeypatch.undo()
+    test.run()
+    assert CARDS[FAMILIES["wavecluster"].first].title in title(test)
 
 
 def test_other_methods_are_never_replaced(held):

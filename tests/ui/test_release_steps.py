@@ -206,6 +206,14 @@ def test_settings_that_were_seen_on_true_data_are_named_and_public_ones_are_offe
     press(test, "Take public values")
     assert not any("Seen on true data" in one.value for one in test.warning)
     assert (test.query_params["g"], test.query_params["epsilon"]) == ("44", "1")
+    # The explorer's button leads here by a link.
+    visit(test, "wavecluster")
+    for name, value in {"choose": "given", "g": 40, "epsilon": 2.0}.items():
+        test.session_state[f"wavecluster:{name}"] = value
+    checked(test.run())
+    link = {name: test.query_params[name] for name in test.query_params if name != "view"}
+    visit(test, "release", **link, nhat=5000)
+    assert any("Seen on true data: ε 2, g 40" in one.value for one in test.warning)
     rehearsed(test)  # a job that still waits would run in the next test
 
 

@@ -15,6 +15,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.base.compiled import interpreted, uncompiled
+from dpviz.base.errors import InputError
 from dpviz.base.latex import table as latex_table
 from dpviz.base.work import IsCancelled, Progress, Task
 from dpviz.commands.reproduce import Reproduction, command, python_lines
@@ -128,6 +129,7 @@ class Explorer(ABC):
 
     def __init__(self, state: UrlState, settings: RunSettings) -> None:
         first = settings.config.method == self.family.first and self.family.name not in PREPARED
+        first = first and self.is_quick(settings)
         #: Functions that the chosen method still has to compile, while another run is shown.
         self.coming = (uncompiled(self.code) if first else None) or None
         self.state, self.chosen = state, settings
@@ -230,8 +232,13 @@ class Explorer(ABC):
             with errors_shown():
                 follow(settings)
                 shown = cls(state, settings)
-                with interpreted() if shown.coming else nullcontext():
-                    settled = shown.show(places)
+                try:
+                    with interpreted() if shown.coming else nullcontext():
+                        settled = shown.show(places)
+                except InputError:
+                    if shown.coming:  # the chosen method may work; otherwise its own error is shown
+                        shown.prepare()
+                    raise
                 if curves and not shown.coming:
                     show_curves(state, replace(settings, settled=settled), cls.family)
         return settled
@@ -288,6 +295,11 @@ class Explorer(ABC):
         return False
 
     # -- methods that few families override
+
+    @classmethod
+    def is_quick(cls, settings: RunSettings) -> bool:
+        """Whether the run that needs no compiled code takes less time than to compile the code."""
+        return True
 
     @classmethod
     def without_code(cls, settings: RunSettings) -> RunSettings:
@@ -412,6 +424,8 @@ class Explorer(ABC):
         if self.coming is not None:
 
             def count() -> None:
+                if self.family.name in PREPARED:  # perhaps by the job of another session
+                    st.rerun(scope="app")
                 self.coming = uncompiled(self.code)
                 board(readouts, self.first_readouts, place, follows=self._follows)
 
@@ -534,7 +548,8 @@ class Explorer(ABC):
         if spends:
             epsilon_panel(config.epsilon, config.neighbours, persons=self.promise.persons)
             with st.container(horizontal=True):
-                self._release_link()
+                if not self.coming:  # this run is not the chosen one
+                    self._release_link()
                 self._figures_link()
             if self.chooses:
                 lazy_expander(
@@ -542,7 +557,8 @@ class Explorer(ABC):
                 )
             self._many_draws(settled=settled and not self.is_sketch)
             self.show_panels_below()
-        tuning_panel(self.state, self.settings.active, config)
+        if not self.coming:
+            tuning_panel(self.state, self.settings.active, config)
         lazy_expander(
             "Numbers behind the picture, downloads, code",
             key=f"{self.state.page}:behind",

@@ -69,6 +69,9 @@ Found = tuple[KMeansTruth, KMeansRun, KMeansRun]
 #: Session entries: the latest run, and the job that runs a method on very many records.
 _LATEST, _JOB = "kmeans:run", "kmeans:run job"
 
+#: Largest number of clusters that plain Python finds in fewer seconds than compiling takes.
+_QUICK = 20
+
 #: Seconds that this job waits at its start; meanwhile the user may still drag a slider.
 _PATIENCE = 0.6
 
@@ -433,6 +436,11 @@ class KMeansExplorer(Explorer):
                 )
             )
         return [replace(one, rough=self.is_sketch) for one in shown]
+
+    @classmethod
+    def is_quick(cls, settings: RunSettings) -> bool:
+        """Whether the run that needs no compiled code takes less time than to compile the code."""
+        return bool(settings.config.clusters <= _QUICK)
 
     def prepare(self) -> Job | None:
         """Return the job that compiles the code of the first method; start it if necessary."""

@@ -326,8 +326,7 @@ class LiveFigure {
     this.note.firstElementChild.addEventListener("click", () => this.pick(null));
     this.note.lastElementChild.addEventListener("click", () => this.openBelow());
     root.appendChild(this.frame);
-    this.observer = new ResizeObserver(() => this.resize());
-    this.observer.observe(this.frame);
+    (this.observer = new ResizeObserver(() => this.resize())).observe(this.frame);
     this.listening = new AbortController();
     const hear = (type, act) => window.addEventListener(type, act, { signal: this.listening.signal });
     hear("dpviz-save", ({ detail }) => {
@@ -603,6 +602,7 @@ class LiveFigure {
     if (!at && this.note.contains(document.activeElement)) this.image.focus({ preventScroll: true });
     this.note.hidden ||= !at;
     this.opens = Boolean(at);
+    this.note.classList.toggle("staged", "dpvStage" in document.documentElement.dataset);
     this.send("picked", at);
   }
 

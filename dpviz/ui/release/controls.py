@@ -32,7 +32,7 @@ from dpviz.ui.data.state import (
     without,
 )
 from dpviz.ui.messages import show_caption
-from dpviz.ui.session.state import Control, UrlState, choice, whole
+from dpviz.ui.session.state import Control, UrlState, choice, whole, working
 from dpviz.ui.widgets.first_method import show_first
 from dpviz.ui.widgets.parameters import (
     boxes,
@@ -99,13 +99,11 @@ def page_state() -> DataState:
     _take_public(state)
     if state.has_own_data:
         followed: dict[str, Any] = st.session_state.setdefault(_SEEN, {})
-        followed |= {name: state.get(name) for name in state.followed}
+        # A link of an explorer gives the values that were chosen there.
+        same = {one for one in state.given if working().get(one, _SEEN) == state.get(one)}
+        seen = state.followed | (same if state.fresh else set())
+        followed |= {name: state.get(name) for name in seen}
     return state
-
-
-def forget_seen() -> None:
-    """Forget which settings were chosen on other pages."""
-    st.session_state.pop(_SEEN, None)
 
 
 def seen_settings(

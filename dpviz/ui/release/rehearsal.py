@@ -32,7 +32,6 @@ from dpviz.ui.release.controls import (
     WIDE,
     ReleaseDraft,
     expected,
-    forget_seen,
     public_records,
     seen_settings,
 )
@@ -144,6 +143,10 @@ def _controls(state: DataState, draft: ReleaseDraft) -> Plan:
         "number of records in the data is private. If records belong to persons, count only the "
         "records that are used: the number of persons, times the records of each person.",
     )
+    if draft.active.unit:
+        show_caption(
+            "For persons: their number, as public sources name it, times the records of each."
+        )
     _expect(state, draft)
     plan = _plan(state, draft)
     _settings(plan, draft.active.dataset.columns)
@@ -372,7 +375,6 @@ def _take(state: UrlState, plan: Plan, found: Rehearsal) -> None:
 
 def _set(state: UrlState, plan: Plan, request: Request) -> None:
     """Set the controls to the settings of a plan, which public data recommend."""
-    forget_seen()
     state.set("method", request.config.method)
     for parameter in request.family.parameters:
         if request.card.parameter(parameter.name) and not (
