@@ -521,6 +521,10 @@ def _printed(name: str, score: str) -> None:
         st.markdown("**What the paper prints about it, and what comes out**")
         columns = ("state", "what", "the paper says", "comes out", "measured on")
         st.dataframe(pd.DataFrame(rows, columns=columns), hide_index=True, key="compare:printed")
+        show_caption(
+            "These rows are measured with the sets and draws in the last column. Curves above can "
+            "differ from them, above all if they show other sets."
+        )
     elif not figure:
         show_caption(CURVES_ALONE)
     st.page_link(
