@@ -188,6 +188,20 @@ def test_a_region_of_k_means_is_outlined_and_has_a_note(explorer: Callable) -> N
     page.get_by_role("dialog").wait_for(state="hidden")
 
 
+@pytest.mark.exhaustive(reason="the note is opened daily on the page")
+def test_a_note_opens_on_large_maps_but_does_not_come_with_them(explorer: Callable) -> None:
+    watched = explorer("?epsilon=0.01")
+    page, note = watched.page, watched.page.get_by_role("dialog")
+    page.mouse.click(*middle_of(page, "2", 1))
+    note.wait_for()
+    page.keyboard.press("f")
+    page.wait_for_function("() => 'dpvStage' in document.documentElement.dataset")
+    note.wait_for(state="hidden")
+    watched.wait_calm()
+    page.mouse.click(*middle_of(page, "5", 1))
+    page.get_by_role("dialog", name=re.compile("Cluster 5")).wait_for()
+
+
 def middle_of(page: Page, number: str, panel: int) -> tuple[float, float]:
     """Position of a cluster's number on a map."""
     text = page.locator(f".subplot.{'xy' if panel == 1 else 'x2y2'} .textpoint").filter(
