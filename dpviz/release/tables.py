@@ -214,7 +214,7 @@ def earlier_words(document: Document) -> str:
     ]
     total = document["privacy"]["epsilon"] + sum(one["epsilon"] for one in before)
     return (
-        f"{counted(len(before), 'earlier debit')} of the same data's budget: "
+        f"{counted(len(before), 'earlier debit')} of the budget of the same data: "
         f"{'; '.join(listed)}. The ε add up to {number(total)} together with this release."
     )
 

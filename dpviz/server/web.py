@@ -187,7 +187,8 @@ class Shield:
             origin = given.get(b"origin")
             if allowed_host(host) and (origin is None or allowed_origin(origin, host)):
                 # A session begins now. Two threads must not import the same module.
-                await asyncio.to_thread(_loading().join)
+                if _loading.cache_info().currsize:
+                    await asyncio.to_thread(_loading().join)
                 await self._app(scope, receive, send)
             else:
                 self._note(host, origin)

@@ -129,7 +129,7 @@ def test_the_recommended_plan_is_taken_stays_on_other_pages_and_is_undone_by_bac
         "&unit=rider&cap=3&domain=13.2,13.6;52.4,52.64&nhat=20000",
     )
     page = watched.page
-    told = page.get_by_text(re.compile("^Recommended: p 0.96 — expect about 0 invented of "))
+    told = page.get_by_text(re.compile("^Recommended: Two-stage, g 88, p 0.99 — expect about 0 invented of "))
     expect(told).to_be_visible()
     # The forecast is only for small clusters.
     expect(page.get_by_text("Are your clusters small")).to_have_count(0)
@@ -138,13 +138,13 @@ def test_the_recommended_plan_is_taken_stays_on_other_pages_and_is_undone_by_bac
     button.click()
     page.get_by_text("Method and all settings").click()
     p = page.get_by_role("spinbutton", name=re.compile("^Density threshold p"))
-    expect(p).to_have_value("0.96")
+    expect(p).to_have_value("0.99")
     in_use = page.get_by_text("The plan in use is the recommended one")
     expect(in_use).to_be_visible()
     expect(page.get_by_text(re.compile("^Expect about 0 invented clusters"))).to_be_visible()
     expect(button).to_have_count(0)
     settled(watched)
-    assert "p=0.96" in page.url
+    assert "p=0.99" in page.url
     page.go_back()
     settled(watched)  # Until then the old box is beside the new one.
     expect(p).to_have_value("0.80")

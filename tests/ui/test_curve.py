@@ -213,7 +213,8 @@ def test_an_interrupted_job_waits_for_further_changes_before_it_goes_on(app, mon
 
     st_session = module.st.session_state
     monkeypatch.setattr(module, "start", start)
-    test = app(method="privthr")  # the first run, and one run more with the same curve
+    # The first run, and one run more with the same curve, which no other test has filled.
+    test = app(method="privthr", p=0.83)
     test.session_state["wavecluster:g"] = 16
     checked(test.run())
     assert waits == [module._PATIENCE, module._AGAIN, module._PATIENCE]

@@ -390,7 +390,7 @@ class LiveFigure {
     const [shown, other] = head.figure.single || [];
     const ariaLabel = `Show the map “${other}” instead of “${shown}”`;
     Object.assign(this.flip, { textContent: `⇄ ${other}`, ariaLabel });
-    this.flip.style.top = `${Math.max(0, margin.t - 2 * FLIP * factor)}px`;
+    this.flip.style.top = `${Math.max(0, (margin?.t ?? 0) - 2 * FLIP * factor)}px`;
     const above = legend?.orientation === "h" && legend.y >= 1 && !legend.yref;
     const beside = legend && legend.orientation !== "h" && (legend.x ?? 1) >= 1;
     if (width < NARROW && (above || beside)) {
