@@ -129,7 +129,9 @@ def test_the_recommended_plan_is_taken_stays_on_other_pages_and_is_undone_by_bac
         "&unit=rider&cap=3&domain=13.2,13.6;52.4,52.64&nhat=20000",
     )
     page = watched.page
-    told = page.get_by_text(re.compile("^Recommended: Two-stage, g 88, p 0.99 — expect about 0 invented of "))
+    told = page.get_by_text(
+        re.compile("^Recommended: Two-stage, g 88, p 0.99 — expect about 0 invented of ")
+    )
     expect(told).to_be_visible()
     # The forecast is only for small clusters.
     expect(page.get_by_text("Are your clusters small")).to_have_count(0)

@@ -422,7 +422,9 @@ def test_the_second_report_names_what_was_spent_before(budget: Budget) -> None:
     assert before == {"date": first.entry.time[:10], "epsilon": 0.7, "method": "privqt"}
     jsonschema.validate(second.document, json.loads(second.files["release.schema.json"]))
     told = earlier_words(second.document)
-    assert told.startswith(f"1 earlier debit of the budget of the same data: {before['date']}, ε 0.7, ")
+    assert told.startswith(
+        f"1 earlier debit of the budget of the same data: {before['date']}, ε 0.7, "
+    )
     assert told.endswith("The ε add up to 1.4 together with this release.")
     assert told in second.files["report.html"].decode()
     # Releases of other sources don't count; a debit whose release failed counts.
