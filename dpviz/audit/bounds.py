@@ -13,12 +13,11 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from dpviz.base.arrays import Floats, Indices
 from dpviz.base.errors import InputError
 
-Floats = NDArray[np.float64]
 Sign = Literal[">=", "<=", "==", "!="]
 
 _COMPARE: dict[Sign, Callable[..., Any]] = {
@@ -140,15 +139,12 @@ def _best_event(column: int, without: Floats, joined: Floats, error: float) -> t
     gains = np.stack([low[many] - high[few], low[few] - high[many]])
     direction, sign, value = np.unravel_index(int(np.argmax(gains)), gains.shape)
     event = Event(
-        score=column,
-        sign=SIGNS[sign],
-        value=float(values[value]),
-        joined_more=bool(direction == 0),
+        score=column, sign=SIGNS[sign], value=float(values[value]), joined_more=bool(direction == 0)
     )
     return float(gains[direction, sign, value]), event
 
 
-def _counts(place: NDArray[np.intp], values: int) -> NDArray[np.intp]:
+def _counts(place: Indices, values: int) -> Indices:
     equal = np.bincount(place, minlength=values)
     at_most = np.cumsum(equal)
     return np.stack([len(place) - at_most + equal, at_most, equal, len(place) - equal])

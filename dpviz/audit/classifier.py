@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dpviz.base.arrays import Floats
 
 #: Value that replaces a missing number of a run; it is larger than all other numbers.
 MISSING = 1e300

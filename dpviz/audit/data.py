@@ -11,9 +11,10 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpviz.audit.noise import public_choices
+from dpviz.base.arrays import Floats
 from dpviz.data.dataset import Dataset
 from dpviz.families import family_of
 from dpviz.family.card import VariantName
@@ -26,8 +27,6 @@ from dpviz.wavecluster.pipeline import Source
 
 Sources = tuple[Source, Source]
 RecordPair = tuple[Records, Records]
-
-Floats = NDArray[np.float64]
 
 UNIT_SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 

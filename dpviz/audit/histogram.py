@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dpviz.base.arrays import Floats
 
 #: At most this many different values get a bin each; more values share bins of equal width.
 MOST_VALUES = 40

@@ -6,7 +6,8 @@ from zlib import crc32
 
 import numpy as np
 
-from dpviz.privacy.noise_source import Floats, unit_k_norm
+from dpviz.base.arrays import Floats
+from dpviz.privacy.noise_source import unit_k_norm
 
 
 class RunNoise:

@@ -7,18 +7,15 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats, Mask
 from dpviz.families import family_of
 from dpviz.privacy.mechanisms import Accountant, Gradual, Numbers
-from dpviz.privacy.noise_source import Floats
 from dpviz.wavecluster.methods import privqt, privthr
 from dpviz.wavecluster.methods.privthr import pruned_threshold
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, density_threshold
-
-Mask = NDArray[np.bool_]
 
 #: Factors for half of the noise and for almost no noise; noise can't have the scale 0.
 HALF, NONE = 0.5, 1e-9
@@ -63,8 +60,7 @@ def exact_pruning(source: Source, config: Config, accountant: Accountant) -> Run
 def _at(threshold: Threshold, run: Run) -> Run:
     stages = run.stages
     return replace(
-        run,
-        stages=cluster(stages.counts, run.config, average=stages.average, threshold=threshold),
+        run, stages=cluster(stages.counts, run.config, average=stages.average, threshold=threshold)
     )
 
 

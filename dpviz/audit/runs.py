@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.audit.bounds import CONFIDENCE, FEWEST, Bound, Event, Sign, lower_bound
 from dpviz.audit.classifier import CLASSIFIER_NAME, classifier_scores
@@ -16,13 +15,12 @@ from dpviz.audit.histogram import Histogram
 from dpviz.audit.scenarios import Scenario, find
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME, names, row
 from dpviz.audit.transcript import Recorder, Replay, TranscriptEnd, log_likelihood
+from dpviz.base.arrays import Floats
 from dpviz.base.display import Displayed
 from dpviz.base.errors import InputError, check_number, is_whole
 from dpviz.base.numbers import readable
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.families import family_of
-
-Floats = NDArray[np.float64]
 
 #: Range of claims that the data sets of the scenarios support.
 LEAST_CLAIM, MOST_CLAIM = 0.01, 10.0

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpviz.base.arrays import Floats
 from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.ledger import Ledger
 from dpviz.wavecluster.pipeline import Run
@@ -143,7 +144,7 @@ LIKELIHOOD = "likelihood"
 LIKELIHOOD_NAME = "log-likelihood ratio of all noisy answers"
 
 
-def row(run: Run | KMeansRun, groups: tuple[str, ...]) -> NDArray[np.float64]:
+def row(run: Run | KMeansRun, groups: tuple[str, ...]) -> Floats:
     """All scores of the given groups in one row."""
     found = [np.ravel(np.asarray(values, dtype=float)) for _, values in _all(run, groups)]
     return np.concatenate(found) if found else np.empty(0)
@@ -170,12 +171,12 @@ def _all(run: Run | KMeansRun, groups: tuple[str, ...]) -> Iterator[Named]:
             yield from GROUPS[group](run)
 
 
-def _padded(values: ArrayLike, size: int) -> NDArray[np.float64]:
+def _padded(values: ArrayLike, size: int) -> Floats:
     padded = np.full(size, np.nan)
     given = np.asarray(values, dtype=float)[:size]
     padded[: len(given)] = given
     return padded
 
 
-def _nothing(run: KMeansRun) -> NDArray[np.float64]:
+def _nothing(run: KMeansRun) -> Floats:
     return np.full(run.centers.shape, np.nan)

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.audit.planted import Bug
+from dpviz.base.arrays import Floats, Mask
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant, Gradual, Level, Numbers, exact_levels, k_norm
-from dpviz.privacy.noise_source import Floats, NoiseSource
+from dpviz.privacy.noise_source import NoiseSource
 
 #: At this scale two-sided geometric noise is 0, except with probability about e^-1000.
 _NO_NOISE = 1e-3
@@ -153,9 +154,7 @@ class Replay(_Built):
         gradual.known, gradual.noisy = level, answer
         return answer
 
-    def split(
-        self, gradual: Gradual, where: NDArray[np.bool_], numbers: Numbers
-    ) -> tuple[Floats, Floats]:
+    def split(self, gradual: Gradual, where: Mask, numbers: Numbers) -> tuple[Floats, Floats]:
         """Return the answers: finer releases of some values, noisy numbers for the other values."""
         last = len(gradual.levels) - 1
         part = self._spend_on(gradual, last, "parallel")
@@ -167,12 +166,7 @@ class Replay(_Built):
         return finest, noisy
 
     def _replace(
-        self,
-        gradual: Gradual,
-        where: NDArray[np.bool_],
-        finer: Floats,
-        level: int,
-        beside: float = 0.0,
+        self, gradual: Gradual, where: Mask, finer: Floats, level: int, beside: float = 0.0
     ) -> None:
         """Add a finer release's log-likelihood; subtract the coarser release's log-likelihood."""
         exact: Floats = gradual.values[where].astype(float)

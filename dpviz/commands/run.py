@@ -8,10 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import counted
 from dpviz.commands.options import check_options, check_repeats, config_of
@@ -146,7 +145,7 @@ def _comparison(
 
 
 def _labelled(
-    data: Dataset, points: NDArray[np.float64], comparison: Comparison, draws: Sequence[Any]
+    data: Dataset, points: Floats, comparison: Comparison, draws: Sequence[Any]
 ) -> pd.DataFrame:
     frame = pd.DataFrame(points, columns=list(data.columns))
     frame["true_cluster"] = comparison.label(points, None)

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
 from dpviz.base.lru import LRUCache
 from dpviz.grid.domain import Domain
 
-Lines = NDArray[np.float64]
+Lines = Floats
 
 #: Natural Earth (https://www.naturalearthdata.com), see sample_data/natural_earth.py.
 FOLDER = Path(__file__).with_name("natural_earth")
@@ -116,7 +117,7 @@ def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
     return np.insert(np.clip(lows + points * spans, lows, domain.highs), breaks, np.nan, axis=0)
 
 
-def _pieces(points: NDArray[np.float64], line: NDArray[np.integer]) -> tuple[Any, NDArray[Any]]:
+def _pieces(points: Floats, line: NDArray[np.integer]) -> tuple[Any, NDArray[Any]]:
     import shapely
 
     # GEOS simplifies a line by recursion, so a long zigzag would overflow the stack of the server.

@@ -10,8 +10,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
 from dpviz.data.background import FOLDER
 from dpviz.data.geographic import Bounds, in_degrees, map_axes, placed
@@ -139,9 +139,7 @@ def _largest(columns: Sequence[str], bounds: Bounds) -> tuple[City | None, City 
     return inside, instead
 
 
-def exchanged(
-    columns: Sequence[str], points: NDArray[np.float64], axes: tuple[int, int] = (0, 1)
-) -> str:
+def exchanged(columns: Sequence[str], points: Floats, axes: tuple[int, int] = (0, 1)) -> str:
     """Question for the user if latitudes and longitudes seem to be exchanged; otherwise ''."""
     # For exploring only, because points (n, d) are read; ``columns`` have the positions ``axes``.
     if not len(points) or not placed(columns):

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Mask
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.formats import FORMATS, PACKINGS
 from dpviz.base.numbers import counted
@@ -117,9 +117,7 @@ class Converted:
         pyarrow.parquet.write_table(pa.table(columns, names=self.columns.column_names), file)
 
 
-def _decoded(
-    table: Table, axis: int, *, turn: bool
-) -> tuple[pa.ChunkedArray, NDArray[np.bool_], int]:
+def _decoded(table: Table, axis: int, *, turn: bool) -> tuple[pa.ChunkedArray, Mask, int]:
     cells, style = table.cells, table.cells.style_of(axis)
     is_mixed = cells.kind(axis) in ("text", "unclear")
     is_text = is_mixed and table.columns[axis] not in table.nearly_numeric
@@ -179,7 +177,7 @@ def _turned(texts: pa.Array, style: Style) -> pa.Array:
     return pc.if_else(pa.array(values < 0), found, texts.cast(pa.large_string()))
 
 
-def _numbers(cells: pa.Array, style: Style) -> tuple[pa.Array, NDArray[np.bool_]]:
+def _numbers(cells: pa.Array, style: Style) -> tuple[pa.Array, Mask]:
     """Numbers, or text that each reader interprets as the same number; and mask of other cells."""
     values, wrong = as_numbers(cells, style)
     if pa.types.is_integer(cells.type):

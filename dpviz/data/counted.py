@@ -7,8 +7,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats, Ints
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.tables import Engine, Part, Tables
 from dpviz.data.stored import Stored
@@ -19,7 +19,7 @@ from dpviz.grid.domain import Domain, Outside, check_outside, grid_shape
 class Counted(NamedTuple):
     """Counts per cell, number of points outside the domain, and number of rows left out."""
 
-    counts: NDArray[np.int64]
+    counts: Ints
     n_outside: int
     dropped: int
 
@@ -39,11 +39,7 @@ def count_cells(
 
 
 def counted(
-    source: Stored,
-    grid: int | tuple[int, ...],
-    domain: Domain,
-    outside: Outside,
-    engine: Engine,
+    source: Stored, grid: int | tuple[int, ...], domain: Domain, outside: Outside, engine: Engine
 ) -> Dataset:
     """Count stored records on a grid; return a data set of counts. See ``count_cells``."""
     found = count_cells(source.parts, grid, domain, outside, engine)
@@ -62,7 +58,7 @@ def counted(
 def _count(domain: Domain, shape: tuple[int, ...], outside: Outside, part: Part) -> Tables:
     dropped = 0
 
-    def all_points() -> Iterator[NDArray[np.float64]]:
+    def all_points() -> Iterator[Floats]:
         nonlocal dropped
         for points, left_out in part.chunks():
             dropped += left_out

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats, Indices, Ints, Mask
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.reading.unread import NamedRows
 from dpviz.grid.domain import Domain
@@ -25,7 +26,7 @@ class Classes:
 
     column: str
     names: tuple[str, ...]  # without duplicates
-    codes: NDArray[np.intp]  # (n,) positions in ``names``
+    codes: Indices  # (n,) positions in ``names``
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,8 +34,8 @@ class Dataset:
     """Either points of n records in d columns, or counts per cell of a grid."""
 
     name: str  # as shown on the screen
-    points: NDArray[np.float64] | None = None  # (n, d), all values finite
-    counts: NDArray[np.int64] | None = None  # records per cell, one axis per column
+    points: Floats | None = None  # (n, d), all values finite
+    counts: Ints | None = None  # records per cell, one axis per column
     columns: tuple[str, ...] = ()  # names, one per axis
     domain: Domain | None = None  # declared, so public; or the box of the count grid
     units: NDArray[np.generic] | None = None  # identifier of the person behind each record (n,)
@@ -120,7 +121,7 @@ class Dataset:
                 "order."
             )
 
-    def take(self, part: NDArray[np.bool_] | NDArray[np.intp]) -> Dataset:
+    def take(self, part: Mask | Indices) -> Dataset:
         """Return only some of the points, chosen by a mask (n,) or by their positions from 0."""
         assert self.points is not None  # noqa: S101 - cells of a grid are not records
         classes = self.classes

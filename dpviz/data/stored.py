@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Mask
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.formats import FORMATS
 from dpviz.base.numbers import counted
@@ -530,7 +530,7 @@ def as_points(columns: Sequence[pa.Array]) -> Floats:
     return points
 
 
-def whole_rows(points: Floats) -> NDArray[np.bool_] | None:
+def whole_rows(points: Floats) -> Mask | None:
     """Mask (m,) of the rows with a finite number in each column; None if these are all rows."""
     # In most cases, all rows have finite numbers. This check allocates no array.
     if not points.size or max(abs(points.max()), abs(points.min())) <= LARGEST:

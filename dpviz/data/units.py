@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats, Indices
 from dpviz.base.errors import InputError
 from dpviz.base.numbers import counted
 from dpviz.data.dataset import Dataset
@@ -78,7 +79,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     check_cap(cap)
     points, units = dataset.points, dataset.units
 
-    def pick(rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], int]:
+    def pick(rows: Indices) -> tuple[Indices, int]:
         """Keep at most ``cap`` of these rows per person; count the rows with a person."""
         persons = identified(units[rows])
         known = persons.codes >= 0
@@ -110,7 +111,7 @@ def _batches(rows: int) -> list[slice]:
     return [slice(start, min(start + _ROWS, rows)) for start in range(0, max(rows, 1), _ROWS)]
 
 
-def _few_persons(units: NDArray[np.generic]) -> Iterator[NDArray[np.intp]]:
+def _few_persons(units: NDArray[np.generic]) -> Iterator[Indices]:
     """Positions of the rows of a few persons at a time; all rows may be too many for memory."""
     batches = _batches(len(units))
     part = np.empty(len(units), dtype=np.uint16)
@@ -120,7 +121,7 @@ def _few_persons(units: NDArray[np.generic]) -> Iterator[NDArray[np.intp]]:
         yield np.flatnonzero(part == number)
 
 
-def hash_places(persons: pd.Categorical, places: int) -> NDArray[np.intp]:
+def hash_places(persons: pd.Categorical, places: int) -> Indices:
     """For each row (n,), a number below ``places`` that depends only on the person; not secret."""
     import pandas as pd
 
@@ -130,9 +131,7 @@ def hash_places(persons: pd.Categorical, places: int) -> NDArray[np.intp]:
     return np.asarray(np.append(found, np.uint64(0)).astype(np.intp)[persons.codes])
 
 
-def smallest_hashes(
-    points: NDArray[np.float64], persons: pd.Categorical, cap: int, seed: int
-) -> NDArray[np.intp]:
+def smallest_hashes(points: Floats, persons: pd.Categorical, cap: int, seed: int) -> Indices:
     """Positions of the ``cap`` rows per person with the smallest hashes, in increasing order."""
     # A row that is chosen from all rows is also chosen from any batch that contains it.
     import pandas as pd

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpviz.base.arrays import Floats, Labels
 from dpviz.family.score import OF_CLASSES
 from dpviz.grid.domain import Domain, Outside
 
@@ -78,7 +76,7 @@ class Comparison(ABC):
         """Main numbers of one draw."""
 
     @abstractmethod
-    def label(self, points: NDArray[np.float64], one: Any | None) -> NDArray[np.int32]:
+    def label(self, points: Floats, one: Any | None) -> Labels:
         """Cluster of every point in a draw, or in the true run (None); -1 = noise, or left out."""
 
     @abstractmethod

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Labels
 from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.choice import Local
@@ -99,12 +99,12 @@ class Estimator(ClusterMixin, BaseEstimator):
 
     def fit_predict(
         self, X: PointsLike, y: object = None, units: ArrayLike | str | None = None
-    ) -> NDArray[np.int32]:
+    ) -> Labels:
         """Fit, and return the cluster of each point; the parameters are as in :meth:`fit`."""
         self.fit(X, units=units)
         return self.predict(X) if isinstance(X, str | os.PathLike | Stored) else self.labels_
 
-    def predict_parts(self, X: str | os.PathLike[str] | Stored) -> Iterator[NDArray[np.int32]]:
+    def predict_parts(self, X: str | os.PathLike[str] | Stored) -> Iterator[Labels]:
         """Clusters of stored records, in blocks, so that memory does not grow with the data.
 
         X is as in :meth:`fit`; a path is read with the same columns as the path there. Yields
@@ -121,7 +121,7 @@ class Estimator(ClusterMixin, BaseEstimator):
             )
         return self._labels_of(source)
 
-    def _labels_of(self, source: Stored) -> Iterator[NDArray[np.int32]]:
+    def _labels_of(self, source: Stored) -> Iterator[Labels]:
         for part in source.parts:
             for points in part.rows():
                 known = whole_rows(points)
@@ -133,7 +133,7 @@ class Estimator(ClusterMixin, BaseEstimator):
                     yield labels
             part.check()
 
-    def predict(self, X: PointsLike) -> NDArray[np.int32]:
+    def predict(self, X: PointsLike) -> Labels:
         """Cluster of each point, shape (n,); -1 = noise, or left out.
 
         For stored records the result is one array, too; :meth:`predict_parts` needs less memory.
@@ -193,7 +193,7 @@ class Estimator(ClusterMixin, BaseEstimator):
     def _store(self, material: Any) -> None:
         raise NotImplementedError
 
-    def _label(self, points: Floats) -> NDArray[np.int32]:
+    def _label(self, points: Floats) -> Labels:
         raise NotImplementedError
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.tables import Engine, Part, Tables
@@ -35,7 +35,7 @@ def check_fit(dataset: Dataset, domain: Domain, outside: Outside) -> None:
         dataset.check_some_inside(domain, int(outside_points))
 
 
-def check_some(points: NDArray[np.float64]) -> None:
+def check_some(points: Floats) -> None:
     """Raise InputError if there are no points."""
     if not len(points):
         raise InputError("the data has no records: load at least one record.")

@@ -8,9 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpviz.base.arrays import Ints
 from dpviz.base.errors import InputError, shown
 from dpviz.base.tables import read_table_file
 from dpviz.metrics import matching
@@ -41,7 +39,7 @@ class Score:
     log: bool = False
     target: float = 1.0
     redraws: bool = False
-    of_table: Callable[[NDArray[np.int64]], float] | None = None
+    of_table: Callable[[Ints], float] | None = None
     of_classes: bool = False
 
     @property
@@ -105,7 +103,7 @@ higher_is_better = _toward("1 is equal", ">=")
 
 
 def table_likeness(
-    name: str, title: str, function: Callable[[NDArray[np.int64]], float], target: float,
+    name: str, title: str, function: Callable[[Ints], float], target: float,
     *, of_classes: bool = False, **words: Any,
 ) -> Score:  # fmt: skip
     """Similarity of two clusterings, or of clusters and known classes, from a contingency table."""

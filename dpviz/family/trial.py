@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpviz.base.arrays import Floats, Ints, Labels, Mask
 from dpviz.family.card import VariantName
 from dpviz.privacy.ledger import Neighbours
 
@@ -58,17 +56,17 @@ class Trial(Protocol):
     def scores(self, one: Any, seed: int, names: Sequence[str]) -> dict[str, float]:
         """Compute these scores of one draw, whose seed is given."""
 
-    def affected(self, one: Any) -> NDArray[np.bool_]:
+    def affected(self, one: Any) -> Mask:
         """Mask of the significant cells of a draw, or of the records that change their cluster."""
 
-    def centers(self, one: Any) -> NDArray[np.float64] | None:
+    def centers(self, one: Any) -> Floats | None:
         """Centres of a draw, shape (K, d); None if the family has no centres."""
 
     def true(self) -> dict[str, float]:
         """Scores of the true run, except the scores that compare a draw with the true run."""
 
-    def label(self, one: Any | None) -> NDArray[np.int32]:
+    def label(self, one: Any | None) -> Labels:
         """Cluster of every record in a draw, shape (n,); None = the true run."""
 
-    def tables(self, reference: NDArray[np.int32]) -> Callable[[Any], NDArray[np.int64]]:
+    def tables(self, reference: Labels) -> Callable[[Any], Ints]:
         """Return a function that makes the contingency table of a draw with these record labels."""

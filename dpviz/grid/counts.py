@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats, Indices, Ints
 from dpviz.base.errors import InputError
 from dpviz.base.threads import in_threads, spans
 from dpviz.grid.domain import (
@@ -37,18 +38,18 @@ MOST_RECORDS = 10**8
 class WeightedPoints:
     """Positions (m, d) in the domain, and number of records at each position (None: one record)."""
 
-    points: NDArray[np.float64]
-    weights: NDArray[np.int64] | None = None
+    points: Floats
+    weights: Ints | None = None
 
 
 def quantize(
-    points: NDArray[np.float64],
+    points: Floats,
     domain: Domain,
     grid: int | tuple[int, ...],
     *,
     outside: Outside = "clip",
-    weights: NDArray[np.int64] | None = None,
-) -> tuple[NDArray[np.int64], int]:
+    weights: Ints | None = None,
+) -> tuple[Ints, int]:
     """Count the records in every cell of a grid over the domain.
 
     Returns counts M of shape ``grid`` (int64; one record changes one cell by one) of points (n, d)
@@ -70,7 +71,7 @@ def quantize(
     box, sides = compiled_rule(domain, shape)
     given = np.empty(0, dtype=np.int64) if weights is None else weights
 
-    def work(part: slice) -> tuple[NDArray[np.int64], int]:
+    def work(part: slice) -> tuple[Ints, int]:
         table = np.zeros(total, dtype=np.int64)
         return table, loops.count(points[part], given[part], box, sides, drop, table)
 
@@ -79,7 +80,7 @@ def quantize(
     return merge(table for table, _ in parts).reshape(shape), sum(found for _, found in parts)
 
 
-def load_loops(points: NDArray[np.float64]) -> None:
+def load_loops(points: Floats) -> None:
     """Load and compile what :func:`quantize` uses for these points, so that a pass can be timed."""
     if loops := compiled_loops(len(points)):
         none = np.empty(0, dtype=np.int64)
@@ -88,12 +89,12 @@ def load_loops(points: NDArray[np.float64]) -> None:
 
 
 def quantize_parts(
-    parts: Iterable[NDArray[np.float64]],
+    parts: Iterable[Floats],
     domain: Domain,
     grid: int | tuple[int, ...],
     *,
     outside: Outside = "clip",
-) -> tuple[NDArray[np.int64], int]:
+) -> tuple[Ints, int]:
     """Count the records of several arrays (n, d) in one thread, as :func:`quantize` does."""
     check_outside(outside)
     shape = grid_shape(grid, domain.ndim)
@@ -113,12 +114,8 @@ def quantize_parts(
 
 
 def _few(
-    points: NDArray[np.float64],
-    domain: Domain,
-    shape: tuple[int, ...],
-    drop: bool,
-    weights: NDArray[np.int64] | None,
-) -> tuple[NDArray[np.int64], int]:
+    points: Floats, domain: Domain, shape: tuple[int, ...], drop: bool, weights: Ints | None
+) -> tuple[Ints, int]:
     inside = domain.contains(points)
     n_outside = len(points) - int(np.count_nonzero(inside))
     if n_outside and drop:
@@ -126,15 +123,13 @@ def _few(
     return tally(flat_cells(points, domain, shape), int(np.prod(shape)), weights), n_outside
 
 
-def tally(
-    cells: NDArray[np.intp], total: int, weights: NDArray[np.int64] | None = None
-) -> NDArray[np.int64]:
+def tally(cells: Indices, total: int, weights: Ints | None = None) -> Ints:
     """Count the points in each of ``total`` cells, or add up their whole-number weights."""
     # np.bincount adds weights in double precision, which is exact below 2**53 records.
     return np.bincount(cells, weights=weights, minlength=total).astype(np.int64)
 
 
-def merge(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
+def merge(parts: Iterable[Ints]) -> Ints:
     """Add the counts of disjoint parts of the data; all have the same shape."""
     return np.asarray(np.sum(list(parts), axis=0))
 
@@ -160,7 +155,7 @@ def pad(counts: NDArray[T], level: int) -> NDArray[T]:
     return np.pad(counts, [(0, more) for more in missing])
 
 
-def weighted_cells(counts: NDArray[np.int64], domain: Domain) -> WeightedPoints:
+def weighted_cells(counts: Ints, domain: Domain) -> WeightedPoints:
     """Centres of the cells that have records, for data given as counts."""
     filled = np.flatnonzero(counts)
     return WeightedPoints(
@@ -168,7 +163,7 @@ def weighted_cells(counts: NDArray[np.int64], domain: Domain) -> WeightedPoints:
     )
 
 
-def laid_out(counts: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:
+def laid_out(counts: Ints, domain: Domain) -> Floats:
     """One point per record at the centre of its cell, for data given as counts."""
     records = int(counts.sum())
     if records > MOST_RECORDS:
@@ -179,14 +174,12 @@ def laid_out(counts: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:
     return cell_centres(np.repeat(np.arange(counts.size), counts.ravel()), counts.shape, domain)
 
 
-def cell_centres(
-    cells: NDArray[np.intp], shape: tuple[int, ...], domain: Domain
-) -> NDArray[np.float64]:
+def cell_centres(cells: Indices, shape: tuple[int, ...], domain: Domain) -> Floats:
     """Centres (m, d) of the cells with these flat numbers, in a grid over the domain."""
     index = np.stack(np.unravel_index(cells, shape), axis=1)
     return np.asarray(domain.lows + (index + 0.5) * cell_width(domain, shape))
 
 
-def cell_width(domain: Domain, shape: tuple[int, ...], level: int = 0) -> NDArray[np.float64]:
+def cell_width(domain: Domain, shape: tuple[int, ...], level: int = 0) -> Floats:
     """Width (d,) of 2**level cells on each axis, in a grid over the domain."""
     return np.asarray((domain.highs - domain.lows) / np.asarray(shape) * 2.0**level)

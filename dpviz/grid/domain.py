@@ -13,8 +13,9 @@ from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpviz.base.arrays import Floats, Indices, Ints, Mask
 from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import counted, readable
 from dpviz.base.threads import in_threads, spans
@@ -131,12 +132,12 @@ class Domain:
         return len(self.bounds)
 
     @property
-    def lows(self) -> NDArray[np.float64]:
+    def lows(self) -> Floats:
         """Lower bounds, shape (d,)."""
         return np.array([lo for lo, _ in self.bounds])
 
     @property
-    def highs(self) -> NDArray[np.float64]:
+    def highs(self) -> Floats:
         """Upper bounds, shape (d,)."""
         return np.array([hi for _, hi in self.bounds])
 
@@ -144,7 +145,7 @@ class Domain:
         """Return the domain of these axes, in this order."""
         return Domain(tuple(self.bounds[axis] for axis in axes), declared=self.declared)
 
-    def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def contains(self, points: Floats) -> Mask:
         """Mask (n,) of the points inside the domain or on its border."""
         # Use a loop over the axes, because a reduction over two columns takes longer than the loop.
         inside = np.ones(len(points), dtype=bool)
@@ -217,12 +218,12 @@ def _side(side: object) -> int:
     return int(side)
 
 
-def axis_edges(lo: float, hi: float, side: int) -> NDArray[np.float64]:
+def axis_edges(lo: float, hi: float, side: int) -> Floats:
     """Cell edges of one axis, shape (side + 1,), exactly equal to NumPy's edges."""
     return np.linspace(lo, hi, side + 1)
 
 
-def axis_cells(values: NDArray[np.float64], lo: float, hi: float, side: int) -> NDArray[np.intp]:
+def axis_cells(values: Floats, lo: float, hi: float, side: int) -> Indices:
     """Cell of every value on one axis, shape (n,); values outside get the border cell."""
     edges = axis_edges(lo, hi, side)
     scaled = (np.clip(values, lo, hi) - lo) * (side / (hi - lo))
@@ -239,9 +240,7 @@ def check_outside(outside: str) -> None:
         raise InputError(f'outside = "{shown(outside)}" is unknown: choose clip or drop.')
 
 
-def flat_cells(
-    points: NDArray[np.float64], domain: Domain, shape: tuple[int, ...]
-) -> NDArray[np.intp]:
+def flat_cells(points: Floats, domain: Domain, shape: tuple[int, ...]) -> Indices:
     """Flat (row-major) cell number of every point, shape (n,); points outside are clipped."""
     if loops := compiled_loops(len(points)):
         found, (box, sides) = np.empty(len(points), dtype=np.intp), compiled_rule(domain, shape)
@@ -266,9 +265,7 @@ def compiled_loops(n: int) -> Any:
     return import_module("dpviz.grid.cell_kernels")
 
 
-def compiled_rule(
-    domain: Domain, shape: tuple[int, ...]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def compiled_rule(domain: Domain, shape: tuple[int, ...]) -> tuple[Floats, Ints]:
     """Arguments ``box`` and ``sides`` of the compiled loops, with the edges of ``axis_edges``."""
     width, sides = domain.highs - domain.lows, np.array(shape, dtype=np.int64)
     return np.stack([domain.lows, domain.highs, sides / width, width / sides]), sides

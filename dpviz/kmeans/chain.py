@@ -11,12 +11,9 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Indices, Ints, Mask
 from dpviz.base.compiled import compiled
-
-Labels = NDArray[np.int64]
 
 #: Variance of the proposals around their centre, in data scaled to [-1, 1] (section 4).
 DELTA = 0.001
@@ -105,7 +102,7 @@ def _project(counts: Floats, total: float) -> Floats:
 # -- the start and the likelihood --------------------------------------------------------
 
 
-def start(statistics: Statistics, size: int) -> tuple[Floats, NDArray[np.intp]]:
+def start(statistics: Statistics, size: int) -> tuple[Floats, Indices]:
     """Return the first data set, with n'_k(T) points on centre c_k(T), and its points' clusters."""
     shares = size * _weights(statistics.counts)[-1]
     points_of = np.floor(shares).astype(np.intp)
@@ -196,7 +193,7 @@ def _best_step(trace: Floats) -> int:
     return int(np.argmax(trace >= trace.max() - ROUNDING))
 
 
-def _replayed(points: Floats, proposed: Floats, index: Labels, taken: NDArray[np.bool_]) -> Floats:
+def _replayed(points: Floats, proposed: Floats, index: Ints, taken: Mask) -> Floats:
     """Return the data set after the given steps; a copy at each improvement would cost O(M)."""
     steps = np.flatnonzero(taken)
     last = np.full(len(points), -1)
@@ -216,9 +213,9 @@ def _walk(
     densities: Floats,
     proposed: Floats,
     proposed_densities: Floats,
-    index: Labels,
+    index: Ints,
     accept: Floats,
-) -> tuple[Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Mask]:
     """Log likelihood after every step (steps + 1,), and accepted steps; changes its arguments."""
     labels = np.empty((len(points), len(rates)), np.int64)
     for i in range(len(points)):
@@ -246,7 +243,7 @@ def _walk(
 
 
 @compiled()
-def _assign(assigned: Floats, point: Floats, labels: Labels) -> None:
+def _assign(assigned: Floats, point: Floats, labels: Ints) -> None:
     for t in range(len(assigned)):
         nearest = np.inf
         for k in range(assigned.shape[1]):
@@ -259,7 +256,7 @@ def _assign(assigned: Floats, point: Floats, labels: Labels) -> None:
 
 @compiled()
 def _gain(
-    gaps: Floats, rates: Floats, old: Floats, old_labels: Labels, new: Floats, new_labels: Labels
+    gaps: Floats, rates: Floats, old: Floats, old_labels: Ints, new: Floats, new_labels: Ints
 ) -> float:
     total = 0.0
     for t in range(len(rates)):
@@ -276,7 +273,7 @@ def _gain(
 
 
 @compiled()
-def _add(gaps: Floats, point: Floats, labels: Labels, sign: float) -> None:
+def _add(gaps: Floats, point: Floats, labels: Ints, sign: float) -> None:
     for t in range(len(gaps)):
         for j in range(len(point)):
             gaps[t, labels[t], j] += sign * point[j]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Indices
 from dpviz.kmeans.choose_clusters import ClusterChoice
 from dpviz.kmeans.passes import fit
 from dpviz.kmeans.records import Records
@@ -45,7 +44,7 @@ def choice_price(records: Records, choice: ClusterChoice) -> ChoicePrice | None:
     return ChoicePrice(choice=choice, silhouettes=np.array(found))
 
 
-def sample_of(n: int) -> slice | NDArray[np.intp]:
+def sample_of(n: int) -> slice | Indices:
     """Return the indices of a mean silhouette's records; all calls return the same indices."""
     if n <= _MOST:
         return slice(None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Indices
 from dpviz.kmeans.passes import fit, nearest
 from dpviz.kmeans.start import best_of
 
@@ -73,7 +73,7 @@ class ClusterChoice:
     """
 
     clusters: int
-    tried: NDArray[np.intp]
+    tried: Indices
     centers: tuple[Floats, ...]
     silhouettes: Floats
     least: Floats
@@ -159,7 +159,7 @@ def _sums(labels: NDArray[np.integer], values: Floats, size: int = 0) -> Floats:
     return np.bincount(labels, values, size).astype(np.float64)
 
 
-def _joins(places: Floats, weights: Floats, most: int) -> list[tuple[int, NDArray[np.intp]]]:
+def _joins(places: Floats, weights: Floats, most: int) -> list[tuple[int, Indices]]:
     places, weights = places.copy(), weights.copy()
     labels = np.arange(len(places))
     costs = _cost(places[:, None], weights[:, None], places, weights)
@@ -186,7 +186,7 @@ def _cost(place: Floats, weight: Floats, places: Floats, weights: Floats) -> Flo
     return np.asarray(weight * weights / (weight + weights) * squares)
 
 
-def _settled(places: Floats, weights: Floats, labels: NDArray[np.intp], clusters: int) -> Floats:
+def _settled(places: Floats, weights: Floats, labels: Indices, clusters: int) -> Floats:
     centers = np.empty((clusters, places.shape[1]))
     for step in range(_STEPS + 1):
         total = np.bincount(labels, weights, clusters)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Labels
 from dpviz.family.comparison import Comparison, Report, class_text, first_draws
 from dpviz.family.parameter import PRIVATE
 from dpviz.kmeans.parameters import DEFAULTS
@@ -84,7 +83,7 @@ class KMeansComparison(Comparison):
             found["nicv_before"] = self.truth.nicv(one.before)
         return found
 
-    def label(self, points: Floats, one: KMeansRun | None) -> NDArray[np.int32]:
+    def label(self, points: Floats, one: KMeansRun | None) -> Labels:
         """Return the cluster of every point in a private run or in the true run; -1 = left out."""
         centers = self.truth.centers if one is None else self.truth.matched(one).centers
         found = np.full(len(points), -1, dtype=np.int32)

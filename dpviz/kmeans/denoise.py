@@ -10,9 +10,8 @@ the edges.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Ints
 from dpviz.kmeans.passes import loops
 
 #: Number of possible shares of a half, between 0 and 1.
@@ -57,8 +56,8 @@ def denoised(
 def denoised_parts(
     noisy: Floats,
     variance: float,
-    parts: NDArray[np.int64],
-    firsts: NDArray[np.int64],
+    parts: Ints,
+    firsts: Ints,
     ndim: int,
     totals: Floats,
     generator: np.random.Generator,

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpviz.base.arrays import Floats, Labels
 from dpviz.family.estimator import Estimator, PrivateParameters
 from dpviz.family.parameter import Choose
 from dpviz.kmeans.family import FAMILY
@@ -53,7 +51,7 @@ class _KMeansEstimator(Estimator):
         self.path_ = list(run.path)
         self.kept_centers_ = run.kept_centers
 
-    def _label(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
+    def _label(self, points: Floats) -> Labels:
         space = Space(self.domain_)
         labels = nearest(space.scale(points), space.scale(self.cluster_centers_))
         if self.outside_ == "drop":

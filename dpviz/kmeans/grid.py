@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Ints
 from dpviz.base.errors import InputError
 from dpviz.family.card import VariantName
 from dpviz.kmeans.choose_clusters import NoisyPoints
@@ -177,7 +177,7 @@ def noisy_grid(
     )
 
 
-def cell_counts(records: Records, shape: tuple[int, ...]) -> NDArray[np.int64]:
+def cell_counts(records: Records, shape: tuple[int, ...]) -> Ints:
     """Count the records in the cells of a uniform grid, in row-major order, shape (m,)."""
     return records.kept(("grid", shape), lambda: records.cells(shape).ravel())
 

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Mask
 from dpviz.kmeans.grid import NoisyGrid, noisy_grid
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
@@ -119,10 +118,7 @@ def _iterate(
         scales = np.full(len(centers), accountant.ledger.spends[-1].scale)
     else:
         noisy = accountant.laplace_disjoint(
-            step,
-            values,
-            sensitivity=space.sensitivity,
-            epsilons=cluster_budgets(centers, epsilon),
+            step, values, sensitivity=space.sensitivity, epsilons=cluster_budgets(centers, epsilon)
         )
         spends = accountant.ledger.spends[-len(centers) :]
         scales = np.array([spend.scale for spend in spends])
@@ -148,7 +144,7 @@ def _shares(config: KMeansConfig, epsilon: float, steps: int) -> tuple[float, ..
 
 def updated_centers(
     centers: Floats, counts: Floats, sums: Floats, space: Space
-) -> tuple[Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Mask]:
     """Return centres s'/n' (K, d), and a mask of the centres that did not move.
 
     A centre does not move if n' is not positive or s'/n' is outside the domain: such a value shows
@@ -162,7 +158,7 @@ def updated_centers(
 
 def printed_centers(
     centers: Floats, counts: Floats, sums: Floats, space: Space
-) -> tuple[Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Mask]:
     """Return centres s'/n' (K, d) as in the paper, and a mask of the centres that did not move.
 
     Divides by n' of any sign and clips to the domain; 0/0 does not change a coordinate. Hu et al.,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Ints
 from dpviz.data.engine.tables import Tables
 from dpviz.grid.counts import tally
 from dpviz.kmeans.choose_clusters import NoisyPoints
@@ -163,7 +163,7 @@ def grid_side(records: float, clusters: int, ndim: int, most: int = MOST_CELLS) 
     return int(min(max(round(cells ** (1 / ndim)), fewest), widest))
 
 
-def subcells(records: Floats, ndim: int, most: int = MOST_SUBCELLS) -> NDArray[np.int64]:
+def subcells(records: Floats, ndim: int, most: int = MOST_SUBCELLS) -> Ints:
     """Number of subcells per axis for each cell (m,), at most ``most`` in all; 1 is not split.
 
     ``records`` (m,) are the cells' numbers of records times epsilon.
@@ -185,18 +185,12 @@ def _cells(side: int, points: Floats) -> tuple[NDArray[Any], ...]:
     return points, cells
 
 
-def _tally(total: int, weights: Weights, points: Floats, cells: NDArray[np.int64]) -> Tables:
+def _tally(total: int, weights: Weights, points: Floats, cells: Ints) -> Tables:
     return (tally(cells, total, weights),)
 
 
 def _sub_counts(
-    side: int,
-    parts: NDArray[np.int64],
-    firsts: NDArray[np.int64],
-    total: int,
-    weights: Weights,
-    points: Floats,
-    cells: NDArray[np.int64],
+    side: int, parts: Ints, firsts: Ints, total: int, weights: Weights, points: Floats, cells: Ints
 ) -> Tables:
     found = np.empty(len(points), dtype=np.int64)
     loops().sub_cells(points, side, cells, parts, firsts, found)

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Labels
 from dpviz.kmeans.passes import loops
 from dpviz.kmeans.start import plus_plus
 
@@ -44,7 +43,7 @@ class _Found:
     """Centres (K, d), index of each point's nearest centre (n,), and error of the centres."""
 
     centers: Floats
-    labels: NDArray[np.int32]
+    labels: Labels
     error: float
 
 
@@ -91,7 +90,7 @@ def _lloyd(
     points: Floats,
     centers: Floats,
     effort: tuple[float, int],
-    labels: NDArray[np.int32] | None = None,
+    labels: Labels | None = None,
     goal: float = np.inf,
 ) -> _Found:
     centers = centers.copy()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Ints, Labels
 from dpviz.base.threads import in_threads
 from dpviz.grid.domain import CHUNK
 
@@ -63,7 +63,7 @@ def fit(points: Floats, centers: Floats, weights: Floats | None = None) -> Fit:
     return Fit(*table.T)
 
 
-def assigned(points: Floats, centers: Floats) -> tuple[NDArray[np.int32], Floats]:
+def assigned(points: Floats, centers: Floats) -> tuple[Labels, Floats]:
     """Number of the nearest centre of each point, and the squared distance to it, shape (n,)."""
     labels, squares = np.empty(len(points), dtype=np.int32), np.empty(len(points))
 
@@ -74,7 +74,7 @@ def assigned(points: Floats, centers: Floats) -> tuple[NDArray[np.int32], Floats
     return labels, squares
 
 
-def squares_to(points: Floats, centers: Floats, labels: NDArray[np.int32]) -> Floats:
+def squares_to(points: Floats, centers: Floats, labels: Labels) -> Floats:
     """Squared distance of each point to the centre of its label, shape (n,)."""
     squares = np.empty(len(points))
 
@@ -98,9 +98,9 @@ def projected(points: Floats, center: Floats, directions: Floats) -> Floats:
 
 def residuals(
     points: Floats,
-    weights: NDArray[np.int64] | None,
+    weights: Ints | None,
     centers: Floats,
-    labels: NDArray[np.int32],
+    labels: Labels,
     squares: Floats,
     radius: float,
     unit: float,
@@ -113,7 +113,7 @@ def residuals(
     """
     given = np.empty(0, dtype=np.int64) if weights is None else weights
 
-    def add(chunk: slice, table: NDArray[np.int64]) -> None:
+    def add(chunk: slice, table: Ints) -> None:
         loops().add_residuals(
             points[chunk], given[chunk], centers, labels[chunk], squares[chunk], radius, unit, table
         )
@@ -122,7 +122,7 @@ def residuals(
     return np.asarray(_added_up(add, _chunks(points), table) * unit)
 
 
-def nearest(points: Floats, centers: Floats) -> NDArray[np.int32]:
+def nearest(points: Floats, centers: Floats) -> Labels:
     """Number of the nearest centre of each point, shape (n,)."""
     return assigned(points, centers)[0]
 
@@ -136,9 +136,7 @@ def wcss(points: Floats, centers: Floats) -> float:
     return float(_added_up(add, _chunks(points), np.zeros(1))[0])
 
 
-def excess(
-    points: Floats, weights: NDArray[np.int64] | None, candidates: Floats, unit: float
-) -> Floats:
+def excess(points: Floats, weights: Ints | None, candidates: Floats, unit: float) -> Floats:
     """Excess (m,) of the WCSS of sets of centres (m, K, d) over a number that all sets share.
 
     A record adds its squared distance to the set minus that to the nearest set, never negative.
@@ -151,7 +149,7 @@ def excess(
     reach = np.abs(points).max(initial=0) + np.abs(places).max(initial=0)
     number = np.int32 if d * reach**2 / unit < 2**31 - 1 else np.int64
 
-    def add(chunk: slice, table: NDArray[np.int64]) -> None:
+    def add(chunk: slice, table: Ints) -> None:
         room = np.empty((len(places), loops().BLOCK), dtype=number)
         loops().add_excess(points[chunk], given[chunk], places, sets, unit, room, table)
 

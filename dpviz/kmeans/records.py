@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Indices, Ints
 from dpviz.base.lru import LRUCache
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.tables import Tables
@@ -40,7 +40,7 @@ MOST_WEIGHED = 2**40
 #: This limit is so large that it has no effect.
 UNLIMITED = 2**62
 
-Weights = NDArray[np.int64] | None
+Weights = Ints | None
 
 #: Function from columns of some records to their additive tables: of a module or a partial, because
 #: for stored records it runs in other processes.
@@ -90,7 +90,7 @@ class Records:
     n_outside: int = 0
     cut: bool = False
     weights: Weights = None
-    classes: NDArray[np.intp] | None = None
+    classes: Indices | None = None
     dropped: int = 0
     _kept: LRUCache = field(default_factory=lambda: LRUCache(24))
 
@@ -169,7 +169,7 @@ class Records:
         """Rows of the records, scaled to ``space``; in the units of the data if it is None."""
         return HeldRows((self.points if space is None else self.scaled(space),), self.weights)
 
-    def cells(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    def cells(self, shape: tuple[int, ...]) -> Ints:
         """Count the records in every cell of a uniform grid over the domain."""
         (counts,) = self.rows(None).total(partial(_cells, self.domain, shape))
         return counts
@@ -212,7 +212,7 @@ class Records:
         """Scaled centres (K, d) after Lloyd's iteration, which does not increase their error."""
         return descended(self.scaled(space), centers)
 
-    def crossed(self, space: Space, one: Any, other: Any) -> NDArray[np.int64]:
+    def crossed(self, space: Space, one: Any, other: Any) -> Ints:
         """Number of records per pair of clusters of two clusterings with centers and labels."""
         return contingency(one.labels, other.labels)
 
@@ -244,7 +244,7 @@ class Records:
         points = self.scaled(space)
         return sliced(points, parts, 0, len(points))
 
-    def shares(self, parts: int, generator: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+    def shares(self, parts: int, generator: np.random.Generator) -> Iterator[Ints]:
         """Weights of the points in each random set; each record joins one set independently."""
         assert self.weights is not None  # noqa: S101 - only weighted points need shares
         left = self.weights
@@ -269,7 +269,7 @@ def sliced(points: Floats, parts: int, first: int, n: int) -> Floats:
     return _of_sets(points, np.arange(first, first + len(points)) * parts // n, parts)
 
 
-def _of_sets(points: Floats, sets: NDArray[np.intp], parts: int) -> Floats:
+def _of_sets(points: Floats, sets: Indices, parts: int) -> Floats:
     columns = [np.bincount(sets, weights=column, minlength=parts) for column in points.T]
     return np.column_stack([np.bincount(sets, minlength=parts), *columns]).astype(float)
 
@@ -301,9 +301,7 @@ def _excess(candidates: Floats, weights: Weights, points: Floats) -> Tables:
     return (excess(points, weights, candidates, LATTICE),)
 
 
-def _weighed(
-    points: Floats, weights: NDArray[np.int64], owner: NDArray[np.integer], clusters: int
-) -> Floats:
+def _weighed(points: Floats, weights: Ints, owner: NDArray[np.integer], clusters: int) -> Floats:
     table = np.zeros((clusters, 1 + points.shape[1]), dtype=np.int64)
     loops().add_weighed(points, weights, owner, LATTICE, table)
     return np.asarray(table * LATTICE)

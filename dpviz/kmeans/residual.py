@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Labels
 from dpviz.data.engine.tables import Tables
 from dpviz.grid.counts import tally
 from dpviz.kmeans.grid import onto_simplex
@@ -115,7 +115,7 @@ def _nearest(centers: Floats, points: Floats) -> tuple[NDArray[Any], ...]:
 
 
 def _distances(
-    scale: float, weights: Weights, points: Floats, labels: NDArray[np.int32], squares: Floats
+    scale: float, weights: Weights, points: Floats, labels: Labels, squares: Floats
 ) -> Tables:
     bins = np.minimum(np.searchsorted(EDGES, np.sqrt(squares) / scale), len(EDGES) - 1)
     return (tally(bins, len(EDGES), weights),)
@@ -126,7 +126,7 @@ def _residuals(
     radius: float,
     weights: Weights,
     points: Floats,
-    labels: NDArray[np.int32],
+    labels: Labels,
     squares: Floats,
 ) -> Tables:
     return (residuals(points, weights, centers, labels, squares, radius, LATTICE),)

@@ -10,16 +10,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.data.engine.tables import Tables
-from dpviz.kmeans.choose_clusters import (
-    MOST,
-    USUAL,
-    ClusterChoice,
-    NoisyPoints,
-    choose_clusters,
-)
+from dpviz.kmeans.choose_clusters import MOST, USUAL, ClusterChoice, NoisyPoints, choose_clusters
 from dpviz.kmeans.grid import NoisyGrid, onto_simplex
 from dpviz.kmeans.nested_grid import Estimate
 from dpviz.kmeans.passes import assigned
@@ -220,7 +214,7 @@ def root(
     return whole_box, size.pooled(float(noisy[0]), deviation**2)
 
 
-def _all_sums(weights: Weights, points: NDArray[np.float64]) -> Tables:
+def _all_sums(weights: Weights, points: Floats) -> Tables:
     """Number of points (n, d), their sums, and the sum of their squares, exact on the lattice."""
     # Shift squares to [-1, 1] as well, because a smaller range needs less noise.
     values = np.column_stack([points, 2 * (points**2).sum(axis=1) / points.shape[1] - 1])

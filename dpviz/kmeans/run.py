@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Indices, Mask
 from dpviz.kmeans.choose_clusters import ClusterChoice
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.privacy.ledger import Ledger
@@ -33,11 +32,11 @@ class Iteration:
     counts: Floats
     sums: Floats
     scales: Floats
-    kept: NDArray[np.bool_]
+    kept: Mask
     epsilon: float
     span: float
 
-    def reordered(self, order: NDArray[np.intp]) -> Iteration:
+    def reordered(self, order: Indices) -> Iteration:
         """Return the same iteration with clusters in another order."""
         return replace(
             self,
@@ -96,7 +95,7 @@ class KMeansRun:
         decision = f"{choice.words} {self.decision}".strip()
         return replace(self, config=config, choice=choice, decision=decision)
 
-    def reordered(self, order: NDArray[np.intp]) -> KMeansRun:
+    def reordered(self, order: Indices) -> KMeansRun:
         """Return the run with its clusters in another order.
 
         Iterations before a post-processing step keep their own order.
@@ -111,6 +110,6 @@ class KMeansRun:
         )
 
 
-def canonical(centers: Centers) -> NDArray[np.intp]:
+def canonical(centers: Centers) -> Indices:
     """Return the order of centres (K, d) by first coordinate, then by the later coordinates."""
     return np.lexsort(centers.T[::-1])

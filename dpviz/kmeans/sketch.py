@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats, Ints
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import Space
 
@@ -72,7 +72,7 @@ class Sketch(Records):
             each=each,
         )
 
-    def start(self, clusters: int) -> NDArray[np.float64] | None:
+    def start(self, clusters: int) -> Floats | None:
         """Good centres (K, d) in the units of the data, without code that numba compiles.
 
         None if there are too few points.
@@ -86,11 +86,11 @@ class Sketch(Records):
                     found.append(kmeans2(points, clusters, minit="++", missing="raise", rng=rng)[0])
         return min(found, key=lambda one: float((vq(points, one)[1] ** 2).sum()), default=None)
 
-    def wcss(self, space: Space | None, centers: NDArray[np.float64]) -> float:
+    def wcss(self, space: Space | None, centers: Floats) -> float:
         """WCSS of all records that the sample represents."""
         return self.each * super().wcss(space, centers)
 
-    def crossed(self, space: Space, one: Any, other: Any) -> NDArray[np.int64]:
+    def crossed(self, space: Space, one: Any, other: Any) -> Ints:
         """Number of records that the sample represents, per pair of clusters."""
         return self.each * super().crossed(space, one, other)
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Mask
 from dpviz.grid.domain import Domain
 
 Geometry = Literal["box", "cube", "l1"]
@@ -65,7 +64,7 @@ class Space:
         )
         return restored
 
-    def contains(self, centers: Floats) -> NDArray[np.bool_]:
+    def contains(self, centers: Floats) -> Mask:
         """Whether each scaled centre (K, d) is in the domain, shape (K,); False for NaN."""
         return np.asarray(((centers >= self.low) & (centers <= 1)).all(axis=1))
 

@@ -7,9 +7,8 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Ints
 from dpviz.kmeans.passes import fit, loops
 
 if TYPE_CHECKING:
@@ -149,9 +148,7 @@ def plus_plus(
     draws = np.random.RandomState(int(generator.integers(2**31)))
     first = draws.choice(len(points), p=weights / weights.sum())
     shares = draws.uniform(size=(clusters - 1, tries))
-    chosen: NDArray[np.int64] = loops().plus_plus(
-        np.ascontiguousarray(points), weights, first, shares
-    )
+    chosen: Ints = loops().plus_plus(np.ascontiguousarray(points), weights, first, shares)
     return points[chosen]
 
 

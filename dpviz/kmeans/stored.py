@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Ints
 from dpviz.base.errors import InputError, shown
 from dpviz.base.lru import LRUCache
 from dpviz.data.engine.tables import Engine, Part, Tables
@@ -191,7 +191,7 @@ class StoredRecords(Records):
             centers = np.where(counts > 0, table[:, 1:] / np.maximum(counts, 1), centers)
         return best
 
-    def crossed(self, space: Space, one: Any, other: Any) -> NDArray[np.int64]:
+    def crossed(self, space: Space, one: Any, other: Any) -> Ints:
         """Number of records per pair of clusters of two clusterings. One data pass."""
         pair = space.scale(one.centers), space.scale(other.centers)
         (table,) = self.rows(space).total(partial(_crossed, *pair))

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats, Indices, Ints, Labels, Mask
 from dpviz.family.score import OF_CLASSES, scores_for
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import nearest
@@ -59,7 +59,7 @@ class KMeansTrial:
         drawn = Evaluation(self.truth.beyond(one.centers), one, seed)
         return {name: float(SCORES[name].compute(drawn)) for name in names}
 
-    def affected(self, one: KMeansRun) -> NDArray[np.bool_]:
+    def affected(self, one: KMeansRun) -> Mask:
         """Mask (m,) of watched records whose cluster differs from the true one, for the same K."""
         scaled, truth = self._watched, self.truth.at(len(one.centers))
         moved = nearest(scaled, truth.space.scale(one.centers)) != truth.labels[self.watched]
@@ -75,16 +75,16 @@ class KMeansTrial:
         names += [name for name in self.score_names if name in OF_CLASSES]
         return self.truth.scores(self.truth.run, tuple(names))
 
-    def label(self, one: KMeansRun | None) -> NDArray[np.int32]:
+    def label(self, one: KMeansRun | None) -> Labels:
         """Cluster of every record in a private run or in the true run, shape (n,)."""
         return self.truth.labels if one is None else self.truth.assign(one.centers)
 
-    def tables(self, reference: NDArray[np.int32]) -> Callable[[KMeansRun], NDArray[np.int64]]:
+    def tables(self, reference: Labels) -> Callable[[KMeansRun], Ints]:
         """Return a function from a private run to its contingency table with labels (n,)."""
         return lambda one: contingency(reference, self.truth.assign(one.centers))
 
     @cached_property
-    def watched(self) -> NDArray[np.intp]:
+    def watched(self) -> Indices:
         """Indices of the records that :meth:`affected` compares, shape (m,): all, or a sample."""
         n = self.truth.records.n
         if n <= MOST_WATCHED:
@@ -92,5 +92,5 @@ class KMeansTrial:
         return np.sort(np.random.default_rng(0).choice(n, MOST_WATCHED, replace=False))
 
     @cached_property
-    def _watched(self) -> NDArray[np.float64]:
+    def _watched(self) -> Floats:
         return self.truth.records.scaled(self.truth.space)[self.watched]

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Ints, Labels
 from dpviz.base.numbers import counted
 from dpviz.family.method import check_method
 from dpviz.grid.domain import Domain
@@ -109,12 +109,12 @@ class KMeansTruth:
         """The scaled box in which records are assigned to centres."""
         return Space(self.records.domain)
 
-    def assign(self, centers: Centers) -> NDArray[np.int32]:
+    def assign(self, centers: Centers) -> Labels:
         """Nearest centre of every record on the scaled domain, shape (n,)."""
         return nearest(self.records.scaled(self.space), self.space.scale(centers))
 
     @cached_property
-    def labels(self) -> NDArray[np.int32]:
+    def labels(self) -> Labels:
         """Cluster of every record in the true run, shape (n,)."""
         return self.assign(self.centers)
 
@@ -186,7 +186,7 @@ class Evaluation:
         return self.run.centers
 
     @cached_property
-    def labels(self) -> NDArray[np.int32]:
+    def labels(self) -> Labels:
         """Private cluster of each record, shape (n,)."""
         if self.run is self.truth.run:
             return self.truth.labels
@@ -199,12 +199,12 @@ class Evaluation:
         return len(true) - of_centers.placement(scale(true), scale(self.centers)).one_each
 
     @cached_property
-    def table(self) -> NDArray[np.int64]:
+    def table(self) -> Ints:
         """Number of records per pair of true and private cluster."""
         return self.truth.records.crossed(self.truth.space, self.truth, self)
 
     @cached_property
-    def class_table(self) -> NDArray[np.int64]:
+    def class_table(self) -> Ints:
         """Number of records per pair of known class and private cluster."""
         classes = self.truth.records.classes
         assert classes is not None  # noqa: S101 - only data with classes have these scores

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats, Mask
 from dpviz.base.errors import PrivacyRefusal
 from dpviz.privacy.ledger import Composition, Ledger, Neighbours, Spend
-from dpviz.privacy.noise_source import Floats, NoiseSource
+from dpviz.privacy.noise_source import NoiseSource
 
 #: Values to which noise is added.
 Numbers = NDArray[np.number] | float
@@ -133,9 +134,7 @@ class Accountant:
         gradual.known, gradual.noisy = level, gradual.releases[level]
         return gradual.noisy
 
-    def split(
-        self, gradual: Gradual, where: NDArray[np.bool_], numbers: Numbers
-    ) -> tuple[Floats, Floats]:
+    def split(self, gradual: Gradual, where: Mask, numbers: Numbers) -> tuple[Floats, Floats]:
         """Finest release of the values in ``where``, and noisy numbers of only the other values.
 
         ``where`` comes from earlier releases. ``numbers`` are whole numbers that one record changes

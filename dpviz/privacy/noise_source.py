@@ -12,9 +12,8 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dpviz.base.arrays import Floats
 
 #: Sizes of arrays of which many, or a few, are cached (128 MB together); larger are sampled again.
 _KEEP, _KEEP_FEW = 2**17, 2**20

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats, Ints, Mask
 from dpviz.base.errors import InputError, PrivacyRefusal
 from dpviz.grid.counts import MAX_EXACT
 from dpviz.privacy.ledger import Composition, Neighbours, Spend, check_epsilon, composed
 from dpviz.privacy.mechanisms import Accountant, Gradual, Level, Numbers
-from dpviz.privacy.noise_source import Floats
 from dpviz.privacy.rounded import k_norm_row
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class SecureAccountant(Accountant):
             found.append(noisy)
         return tuple(one.astype(float) for one in reversed(found))
 
-    def _coins(self, coarse: float, fine: float, size: int) -> NDArray[np.bool_]:
+    def _coins(self, coarse: float, fine: float, size: int) -> Mask:
         return coins(coarse, fine, size)
 
     def k_norm(
@@ -238,7 +238,7 @@ class SecureAccountant(Accountant):
         chosen = self.choose(step, scores[intervals], sensitivity=sensitivity, epsilon=epsilon)
         return int(intervals[chosen]), float(candidates[chosen])
 
-    def _whole(self, step: str, values: Numbers, unit: float | None = None) -> NDArray[np.int64]:
+    def _whole(self, step: str, values: Numbers, unit: float | None = None) -> Ints:
         unit = unit or self.unit
         exact = np.asarray(values, dtype=float) / unit
         # This condition also refuses NaN and infinity.
@@ -250,10 +250,10 @@ class SecureAccountant(Accountant):
         # Clipping does not increase a difference; a refusal would reveal a record.
         return np.clip(exact, -MAX_EXACT, MAX_EXACT).astype(np.int64)
 
-    def _noisy(self, measurement: Measurement, whole: NDArray[np.int64]) -> Floats:
+    def _noisy(self, measurement: Measurement, whole: Ints) -> Floats:
         return np.asarray(self._drawn(measurement, whole).astype(float) * self.unit)
 
-    def _drawn(self, measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.object_]:
+    def _drawn(self, measurement: Measurement, whole: Ints) -> NDArray[np.object_]:
         """Add noise and return Python integers; OpenDP accepts only one axis."""
         return np.array(measurement(whole.ravel()), dtype=object).reshape(whole.shape)
 
@@ -282,7 +282,7 @@ class SecureAccountant(Accountant):
 
 def coins(
     coarse: float, fine: float, size: int, entropy: Callable[[int], bytes] = os.urandom
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Sample coins with exactly the probability that a coarser release equals the finer release.
 
     A random number in [0, 1) is compared with it, 64 bits at a time, as long as all bits are equal.

@@ -46,9 +46,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import spatial
 
+from dpviz.base.arrays import Floats, Mask
 from dpviz.data.dataset import Dataset
 from dpviz.families import CARDS, FAMILIES, PARAMETERS
 from dpviz.family.trial import Configuration
@@ -59,8 +59,6 @@ from dpviz.release.seeded import seeded_run
 from dpviz.release.tables import block_sums, cells_of_blocks
 
 Document = Mapping[str, Any]
-Floats = NDArray[np.float64]
-
 #: Among releases of data without clusters, at most this share has a cluster that passes as real.
 LEVEL = 0.05
 
@@ -116,17 +114,13 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
         return None
     judge, how = (_cells, _of_cells) if result["kind"] == "cells" else (_centers, _of_centers)
     sure = judge(document, null_sets)
-    return {
-        "clusters": (np.flatnonzero(~sure) + 1).tolist(),
-        "level": LEVEL,
-        "how": how(document),
-    }
+    return {"clusters": (np.flatnonzero(~sure) + 1).tolist(), "level": LEVEL, "how": how(document)}
 
 
 # -- cells ---------------------------------------------------------------------------------
 
 
-def _cells(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
+def _cells(document: Document, null_sets: int | None) -> Mask:
     result, group = document["result"], _drawn(document)
     blocks, room = _blocks(result), _room(result)
     fit = fitted(blocks, room, group)
@@ -143,7 +137,7 @@ def _cells(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
         if not (seen > most).any():
             break
         most = np.maximum(most, _outstanding(null, group, chance).max(axis=0, initial=0.0))
-    found: NDArray[np.bool_] = np.any(seen > most, axis=1)
+    found: Mask = np.any(seen > most, axis=1)
     return found
 
 
@@ -240,7 +234,7 @@ def _of_cells(document: Document) -> str:
 # -- centres -------------------------------------------------------------------------------
 
 
-def _centers(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
+def _centers(document: Document, null_sets: int | None) -> Mask:
     result = document["result"]
     bounds = np.array(document["domain"]["bounds"], dtype=float)
     counts = np.array(result["counts"], dtype=float)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats, Indices
 from dpviz.data.geographic import in_degrees
 from dpviz.release.tables import ClusterFacts, Document, cluster_facts, edges, on_map, tidy
 
@@ -167,7 +167,7 @@ def _of_cells(document: Document) -> tuple[list[Geometry], list[float]]:
     return [_union(group, borders) for group in groups], shares[1:].tolist()
 
 
-def _union(cells: NDArray[np.intp], borders: Sequence[NDArray[np.float64]]) -> Geometry:
+def _union(cells: Indices, borders: Sequence[Floats]) -> Geometry:
     import shapely
 
     x, y = cells.T
@@ -207,7 +207,7 @@ def _of_centers(document: Document) -> tuple[list[Geometry], list[float]]:
     return geometries, [_area(region) for region in found]
 
 
-def regions(centers: NDArray[np.float64]) -> list[list[Point]]:
+def regions(centers: Floats) -> list[list[Point]]:
     """Part of the unit square nearest to each centre, as a convex polygon.
 
     The other centres, from near to far, each cut off a half-plane. The loop stops when the
@@ -232,9 +232,7 @@ def regions(centers: NDArray[np.float64]) -> list[list[Point]]:
     ]
 
 
-def _region(
-    number: int, centers: NDArray[np.float64], order: list[int], squares: list[float]
-) -> list[Point]:
+def _region(number: int, centers: Floats, order: list[int], squares: list[float]) -> list[Point]:
     x, y = centers[number].tolist()
     ring: list[Point] = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]
     reach = _reach(ring, x, y)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
 from dpviz.data.background import coastlines
 from dpviz.data.cities import cities_within, city_words
@@ -418,7 +419,7 @@ def _rows(shades: NDArray[np.int_]) -> str:
     )
 
 
-def _share(values: Any, top: float, power: float) -> NDArray[np.float64]:
+def _share(values: Any, top: float, power: float) -> Floats:
     return np.asarray(np.sign(values) * (np.abs(values) / top) ** power)
 
 

@@ -19,9 +19,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize
 
+from dpviz.base.arrays import Floats, Ints, Labels, Mask
 from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import readable
 from dpviz.base.work import IsCancelled, Progress, Work
@@ -70,9 +70,6 @@ _FOUND = 0.5
 #: Another plan is better if its error is smaller by at least this number of clusters, and by at
 #: least this share.
 _NEARER, _SHARE = 0.5, 0.1
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -125,7 +122,7 @@ class Drawn:
     """
 
     result: Mapping[str, Any]
-    real: NDArray[np.bool_]
+    real: Mask
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -624,9 +621,7 @@ def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
     return {name: result[name] for name in ("kind", "labels", "centers") if name in result}
 
 
-def _matched(
-    table: NDArray[np.int64], before: int, *, of_cells: bool
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _matched(table: Ints, before: int, *, of_cells: bool) -> tuple[Mask, Mask]:
     """Whether each found cluster (column) is true, and each true cluster (row) is found again."""
     shared = table[before:, int(of_cells) :]
     rows, columns = optimize.linear_sum_assignment(shared, maximize=True)

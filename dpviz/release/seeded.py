@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from dpviz.base.arrays import Floats
 from dpviz.family.family import Family
 from dpviz.family.trial import Configuration
 from dpviz.privacy.mechanisms import Accountant, Numbers, geometric
-from dpviz.privacy.noise_source import Floats, SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 
 
 class LatticeAccountant(Accountant):

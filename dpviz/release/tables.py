@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats, Ints
 from dpviz.base.numbers import counted
 from dpviz.base.serialize import no_formula
 from dpviz.data.cities import near_city
@@ -109,7 +110,7 @@ def tidy(value: float) -> float:
     return short if abs(short - value) <= 4 * math.ulp(value) else value
 
 
-def cell_labels(document: Document) -> NDArray[np.int64]:
+def cell_labels(document: Document) -> Ints:
     """Cluster of each count cell (0 = no cluster), in the shape of the counts."""
     result = document["result"]
     return cells_of_blocks(np.array(result["labels"], dtype=np.int64), result)
@@ -122,7 +123,7 @@ def cells_of_blocks(blocks: NDArray[AnyNumber], result: Mapping[str, Any]) -> ND
     return blocks
 
 
-def block_sums(cells: NDArray[np.float64], steps: Sequence[int]) -> NDArray[np.float64]:
+def block_sums(cells: Floats, steps: Sequence[int]) -> Floats:
     """Sums over blocks of `steps` cells per axis; the last block may have fewer cells."""
     for axis, step in enumerate(steps):
         cells = np.add.reduceat(cells, range(0, cells.shape[axis], step), axis=axis)

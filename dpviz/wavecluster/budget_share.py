@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.wavecluster.deconvolution import Bins, expectation_maximisation, likelihood
 
 #: Possible shares of the budget, from the smallest; the last release uses the whole budget.
@@ -31,7 +31,7 @@ class Choice(NamedTuple):
     limit: float
 
 
-def choose_share(noisy: NDArray[np.float64], rate: float, density: float) -> Choice:
+def choose_share(noisy: Floats, rate: float, density: float) -> Choice:
     """Choose the share for which the fewest cells cross the density threshold.
 
     Low cells can't be told from empty cells: they use the remaining budget for their number of

@@ -17,9 +17,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Labels
 from dpviz.base.errors import InputError
 from dpviz.family.parameter import PRIVATE
 from dpviz.metrics.matching import contingency, f_measure
@@ -175,14 +174,14 @@ def worth_of_densities(
     return dict(zip(DENSITIES, worth, strict=True))
 
 
-def _labels(blocks: Floats, ranks: Sequence[int]) -> Iterator[NDArray[np.int32]]:
+def _labels(blocks: Floats, ranks: Sequence[int]) -> Iterator[Labels]:
     ordered = np.sort(blocks, axis=None)
     for rank in ranks:
         value = max(float(ordered[-min(max(rank, 1), blocks.size)]), ZERO)
         yield connected_components(significant_cells(blocks, value))[0]
 
 
-def _worth(one: NDArray[np.int32], other: NDArray[np.int32], weights: Floats) -> float:
+def _worth(one: Labels, other: Labels, weights: Floats) -> float:
     table = contingency(one, other, weights)[1:, 1:]
     total = int(table.sum())
     if not total:

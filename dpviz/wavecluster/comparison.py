@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpviz.base.arrays import Floats, Labels
 from dpviz.family.comparison import Comparison, Report, class_text, first_draws
 from dpviz.family.parameter import PRIVATE
 from dpviz.privacy.ledger import Ledger
@@ -60,7 +58,7 @@ class WaveClusterComparison(Comparison):
         chosen = {"grid": one.stages.counts.shape, "density": one.config.density}
         return (chosen if one.decision else {}) | self._figures(one, self.trial.beside(one).truth)
 
-    def label(self, points: NDArray[np.float64], one: Run | None) -> NDArray[np.int32]:
+    def label(self, points: Floats, one: Run | None) -> Labels:
         """Cluster of every point in a draw, or (if None) in the true run; -1 is noise."""
         truth = self.trial.truth if one is None else self.trial.beside(one).truth
         stages = truth.stages if one is None else one.stages

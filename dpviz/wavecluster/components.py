@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from dpviz.base.arrays import Floats, Labels, Mask
 from dpviz.base.threads import in_threads, spans
 from dpviz.grid.domain import (
     CHUNK,
@@ -22,7 +23,7 @@ from dpviz.grid.domain import (
 T = TypeVar("T", bound=np.generic)
 
 
-def connected_components(significant: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
+def connected_components(significant: Mask) -> tuple[Labels, int]:
     """Label the clusters: groups of significant cells that touch at edges or corners.
 
     0 means not significant; 1 to ``n_clusters`` are from the largest, of equal size in reading
@@ -46,13 +47,13 @@ def unblocked(blocks: NDArray[T], shape: tuple[int, ...], level: int = 1) -> NDA
 
 
 def label_points(
-    points: NDArray[np.float64],
+    points: Floats,
     domain: Domain,
     shape: tuple[int, ...],
-    labels: NDArray[np.int32],
+    labels: Labels,
     level: int,
     outside: Outside = "clip",
-) -> NDArray[np.int32]:
+) -> Labels:
     """Cluster of each of the points (n, d), shape (n,), from 0; -1 = noise, as in scikit-learn.
 
     ``labels`` has one entry per block of 2**level cells a side of counts of this ``shape``. Points
@@ -60,10 +61,10 @@ def label_points(
     """
     check_outside(outside)
     # The table has one label per cell of the fine grid, so each point needs one look-up.
-    table: NDArray[np.int32] = unblocked(labels, shape, level).ravel() - np.int32(1)
+    table: Labels = unblocked(labels, shape, level).ravel() - np.int32(1)
     loops = compiled_loops(len(points))
     if loops is None:
-        result: NDArray[np.int32] = table[flat_cells(points, domain, shape)]
+        result: Labels = table[flat_cells(points, domain, shape)]
         if outside == "drop":
             result[~domain.contains(points)] = -1
         return result

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Ints, Mask
 
 #: Each bin of counts ends at this multiple of its beginning, or at its beginning plus 1.
 RATIO = 1.22
@@ -29,7 +28,7 @@ class Released:
 
     noisy: Floats
     rate: Floats
-    low: NDArray[np.bool_]
+    low: Mask
     zeros: float
     zeros_rate: float
     rough: Floats
@@ -47,7 +46,7 @@ class Bins:
 
     edges: Floats
     parts: Floats
-    first: NDArray[np.int64]
+    first: Ints
 
     @classmethod
     def up_to(cls, top: float, parts: int = PARTS) -> Bins:

@@ -22,10 +22,9 @@ from itertools import product
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import ndimage
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Ints, Labels, Mask
 from dpviz.base.errors import InputError
 from dpviz.base.numbers import counted, readable
 from dpviz.grid.counts import pad
@@ -117,7 +116,7 @@ class RetainedDraws:
     """For each of ``RUNS``, number of draws that keep each true cluster, shape (n_clusters,)."""
 
     draws: int
-    counts: dict[RunName, NDArray[np.int64]]
+    counts: dict[RunName, Ints]
 
     def of(self, name: RunName, cluster: int) -> int:
         """Number of draws in which a run keeps the cluster with this label."""
@@ -158,7 +157,7 @@ class Diagnostics:
         return self.truth.stages
 
     @cached_property
-    def labels(self) -> dict[RunName, NDArray[np.int32]]:
+    def labels(self) -> dict[RunName, Labels]:
         """Labels grid of each run in ``RUNS``."""
         true, private, doubled = self.true, self.private, self.doubled
         parts: dict[RunName, tuple[Stages, Stages]] = {
@@ -176,7 +175,7 @@ class Diagnostics:
         }
 
     @cached_property
-    def retained(self) -> NDArray[np.bool_]:
+    def retained(self) -> Mask:
         """Whether the private run keeps each true cluster, shape (n_clusters,)."""
         return retained(self.true.labels, self.private.labels)
 
@@ -228,7 +227,7 @@ class Diagnostics:
         return self._stage(cluster, found, self._finer_parts(inside), near)[0]
 
     def _stage(
-        self, cluster: int, found: Outcome, parts: int | None, near: NDArray[np.bool_]
+        self, cluster: int, found: Outcome, parts: int | None, near: Mask
     ) -> tuple[Stage | None, tuple[int, ...] | None]:
         if found.fate == "kept":
             return None, None
@@ -244,11 +243,11 @@ class Diagnostics:
                 return stage, None
         return "threshold", None
 
-    def _outcome(self, cells: NDArray[np.bool_], cluster: int) -> Outcome:
+    def _outcome(self, cells: Mask, cluster: int) -> Outcome:
         return outcome(self.true.labels, connected_components(cells)[0], cluster)
 
     @cached_property
-    def _replaced(self) -> dict[Stage, NDArray[np.bool_]]:
+    def _replaced(self) -> dict[Stage, Mask]:
         """Return the significant cells for each stage: threshold and later stages are true."""
         d = self.true.threshold.value
         return {
@@ -276,7 +275,7 @@ class Diagnostics:
                 return stage
         return "threshold"
 
-    def _deciding_cell(self, cluster: int, near: NDArray[np.bool_]) -> tuple[int, ...] | None:
+    def _deciding_cell(self, cluster: int, near: Mask) -> tuple[int, ...] | None:
         """Return the cell with the largest effect of all cells that bridge or cut."""
         true, private = self.true.significant, self.private.significant
         best, cell = 0.0, None
@@ -289,7 +288,7 @@ class Diagnostics:
                 best, cell = found.overlap, at
         return cell
 
-    def _finer_parts(self, inside: NDArray[np.bool_]) -> int | None:
+    def _finer_parts(self, inside: Mask) -> int | None:
         if self.finer is None:
             return None
         records = self.finer.records * unblocked(inside, self.finer.stages.labels.shape)
@@ -317,7 +316,7 @@ def count_retained(truth: Truth, config: Config, seeds: Sequence[int]) -> Retain
     return RetainedDraws(draws=len(seeds), counts=counts)
 
 
-def outcome(true: NDArray[np.int32], other: NDArray[np.int32], cluster: int) -> Outcome:
+def outcome(true: Labels, other: Labels, cluster: int) -> Outcome:
     """Outcome for one true cluster in another labels grid of the same shape."""
     found, inside = fates(true, other), true == cluster
     match = int(found.match[cluster - 1])
@@ -342,7 +341,7 @@ def outcome(true: NDArray[np.int32], other: NDArray[np.int32], cluster: int) -> 
     )
 
 
-def retained(true: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.bool_]:
+def retained(true: Labels, other: Labels) -> Mask:
     """Whether another labels grid keeps each true cluster, shape (n_clusters,)."""
     return np.asarray(fates(true, other).of == "kept")
 
@@ -464,13 +463,13 @@ def _own_weights(wavelet: str, level: int, side: int) -> Floats:
     return np.array([average_subband(row, wavelet, level)[middle] for row in counts]) / 2.0**30
 
 
-def _flipped(mask: NDArray[np.bool_], cell: tuple[int, ...]) -> NDArray[np.bool_]:
+def _flipped(mask: Mask, cell: tuple[int, ...]) -> Mask:
     flipped = mask.copy()
     flipped[cell] = not flipped[cell]
     return flipped
 
 
-def _links(significant: NDArray[np.bool_], cell: tuple[int, ...]) -> bool:
+def _links(significant: Mask, cell: tuple[int, ...]) -> bool:
     window = tuple(slice(max(at - 1, 0), at + 2) for at in cell)
     block = significant[window].copy()
     block[tuple(min(at, 1) for at in cell)] = False

@@ -12,16 +12,11 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpviz.base.arrays import Floats, Labels
 from dpviz.data.reading.read import read_counts
-from dpviz.family.estimator import (
-    DomainLike,
-    Estimator,
-    PrivateParameters,
-    as_frame,
-    domain_of,
-)
+from dpviz.family.estimator import DomainLike, Estimator, PrivateParameters, as_frame, domain_of
 from dpviz.family.parameter import GIVEN, Choose
 from dpviz.wavecluster.components import label_points
 from dpviz.wavecluster.family import FAMILY
@@ -64,7 +59,7 @@ class _WaveClusterEstimator(Estimator):
         self.decision_ = self.run_.decision
         self.trace_ = self.run_.trace
 
-    def _label(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
+    def _label(self, points: Floats) -> Labels:
         return label_points(
             points, self.domain_, self.shape_, self.label_grid_, self.level_, self.outside_
         )

@@ -6,9 +6,7 @@ from collections.abc import Hashable
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
 from dpviz.base.serialize import whole_numbers
 from dpviz.data.counted import count_cells
@@ -157,7 +155,7 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
         ]
 
 
-def _not_at_hand(name: str) -> NDArray[np.float64]:
+def _not_at_hand(name: str) -> Floats:
     raise InputError(
         f"{shown(name)} stays on disk, and this result needs all records in memory: load the file "
         "into memory, or use only results that need counts of a grid."

@@ -33,6 +33,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Indices, Labels, Mask
 from dpviz.family.headline import Headline, headline
 from dpviz.metrics.matching import contingency
 
@@ -57,12 +58,12 @@ class Fates:
     """
 
     of: NDArray[np.str_]
-    match: NDArray[np.intp]
-    beside: NDArray[np.bool_]
-    invented: NDArray[np.intp]
-    splinters: NDArray[np.intp]
+    match: Indices
+    beside: Mask
+    invented: Indices
+    splinters: Indices
 
-    def having(self, fate: Fate) -> NDArray[np.intp]:
+    def having(self, fate: Fate) -> Indices:
         """Labels of the true clusters with this fate."""
         return np.flatnonzero(self.of == fate) + 1
 
@@ -93,7 +94,7 @@ class Fates:
         return headline(self.having("kept").size, self.of.size, wrong, self.splinters.tolist())
 
 
-def fates(true: NDArray[np.int32], other: NDArray[np.int32]) -> Fates:
+def fates(true: Labels, other: Labels) -> Fates:
     """Find the fate of each true cluster in another labels grid; see the module's text.
 
     Both grids have the same shape; 0 = not significant, clusters are 1, 2, ... without gaps.

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Ints, Labels, Mask
 from dpviz.grid.counts import WeightedPoints, block_sums, tally
 from dpviz.grid.domain import flat_cells
 from dpviz.metrics.matching import contingency, ocm, two_ce
@@ -47,7 +47,7 @@ class Folds:
         return _shuffled_folds(self.source.n, self.n_folds)
 
     @cached_property
-    def test_counts(self) -> NDArray[np.int64]:
+    def test_counts(self) -> Ints:
         """Counts of each part, shape (n_folds, g, ...)."""
         shape = self.source.shape
         points, size = self.source.points, int(np.prod(shape))
@@ -80,7 +80,7 @@ class Folds:
         return WeightedPoints(points=whole.points, weights=whole.weights - self._test_weights[fold])
 
     @cached_property
-    def _test_weights(self) -> NDArray[np.int64]:
+    def _test_weights(self) -> Ints:
         source = self.source
         cells = flat_cells(source.points, source.domain, source.lattice or source.shape)
         filled = np.flatnonzero(np.bincount(cells))
@@ -123,7 +123,7 @@ def agreement(
     return float(mean_ocm), float(mean_two_ce)
 
 
-def _learned_alone(stages: Stages, filled: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _learned_alone(stages: Stages, filled: Mask) -> Labels:
     """Clusters of filled cells, by a tree on significant cells (too large: by the nearest)."""
     from sklearn.tree import DecisionTreeClassifier
 
@@ -135,7 +135,7 @@ def _learned_alone(stages: Stages, filled: NDArray[np.bool_]) -> NDArray[np.int3
         nearest = ndimage.distance_transform_edt(
             ~significant, return_distances=False, return_indices=True
         )
-        return cast("NDArray[np.int32]", labels[tuple(nearest)][tuple((cells // side).T)])
+        return cast("Labels", labels[tuple(nearest)][tuple((cells // side).T)])
     tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
     with warnings.catch_warnings():
         # It expects more cells than this in a cluster.

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import ndimage
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Ints, Mask
 from dpviz.base.compiled import compiled
 
 #: Smallest chance of a likely cell: above one half, since a false cell can also join clusters.
@@ -37,7 +36,7 @@ _ROUNDING = 1e-12
 
 def likely_cells(
     chance: Floats, expected: float, coarse: Floats | None = None, trust: float = 0.0
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Mask of the cells to report: the likeliest cells, except cells that make a doubtful join.
 
     Doubt is the expected number of wrong cells, if all with a chance above one half were reported,
@@ -79,7 +78,7 @@ def likely_cells(
     saddle = SADDLE if doubt > MUCH else 0.0
     large = max(LARGE * order.size, FEW)
     kept = grown(order, flat < WEAK, near, large, heights, saddle).reshape(padded.shape)
-    found: NDArray[np.bool_] = kept[(slice(1, -1),) * chance.ndim]
+    found: Mask = kept[(slice(1, -1),) * chance.ndim]
     return found | _wide_joins(chosen & ~found, chance)
 
 
@@ -89,7 +88,7 @@ def doubt_of(chance: Floats) -> float:
     return float(np.minimum(chance, 1 - chance).sum()) / total if total else 0.0
 
 
-def _wide_joins(cells: NDArray[np.bool_], chance: Floats) -> NDArray[np.bool_]:
+def _wide_joins(cells: Mask, chance: Floats) -> Mask:
     """Mask of omitted cells in wide groups that probably have at least one significant cell."""
     groups, number = ndimage.label(cells, np.ones((3,) * cells.ndim))
     sizes = np.bincount(groups.ravel(), minlength=number + 1)
@@ -115,13 +114,8 @@ def with_surroundings(values: Floats, weight: float) -> Floats:
 
 @compiled()
 def grown(
-    order: NDArray[np.int64],
-    weak: NDArray[np.bool_],
-    near: NDArray[np.int64],
-    large: float,
-    heights: Floats,
-    saddle: float,
-) -> NDArray[np.bool_]:
+    order: Ints, weak: Mask, near: Ints, large: float, heights: Floats, saddle: float
+) -> Mask:
     """Add cells one by one to clusters; leave out weak cells that would join two clusters.
 
     That is, if they touch two ``large`` clusters, or are on a saddle between two clusters of at

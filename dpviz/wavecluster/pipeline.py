@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Indices, Ints, Labels, Mask
 from dpviz.base.lru import LRUCache
 from dpviz.data.dataset import Dataset
 from dpviz.grid.counts import WeightedPoints, cell_centres, laid_out, quantize, weighted_cells
@@ -23,12 +23,7 @@ from dpviz.wavecluster.components import connected_components, label_points
 from dpviz.wavecluster.evidence import Evidence
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.threshold import Threshold, density_threshold, significant_cells
-from dpviz.wavecluster.wavelet import (
-    average_subband,
-    check_level,
-    detail_subbands,
-    sums_blocks,
-)
+from dpviz.wavecluster.wavelet import average_subband, check_level, detail_subbands, sums_blocks
 
 #: Approximate number of cells of the public lattice to which each record is rounded for synopses,
 #: so that a change of the budget needs no pass. It refines the grid, whose counts stay exact.
@@ -42,9 +37,9 @@ _MOST_GRIDS = 16
 class Crossed:
     """Number of records of each pair of label and flat cell that has records; arrays (m,)."""
 
-    label: NDArray[np.intp]
-    cell: NDArray[np.intp]
-    records: NDArray[np.intp]
+    label: Indices
+    cell: Indices
+    records: Indices
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,14 +52,14 @@ class Source:
     records on another grid; None in memory. ``dropped``: rows that a pass left out.
     """
 
-    counts: NDArray[np.int64]
+    counts: Ints
     domain: Domain
     n_outside: int = 0
     gather: Callable[[], Floats]
     locate: Callable[[], WeightedPoints] | None = None
-    classes: NDArray[np.intp] | None = None
+    classes: Indices | None = None
     fixed: bool = False
-    recount: Callable[[tuple[int, ...]], NDArray[np.int64]] | None = None
+    recount: Callable[[tuple[int, ...]], Ints] | None = None
     dropped: int = 0
 
     @classmethod
@@ -144,7 +139,7 @@ class Source:
             said.append(f"{self.n_outside:,} points lie outside the domain.")
         return said
 
-    def refined(self, most: int) -> NDArray[np.int64]:
+    def refined(self, most: int) -> Ints:
         """Count the records on the finest refinement of the grid, at most ``most`` cells a side."""
         factor = max(1, most // max(self.shape))
         if factor == 1:
@@ -184,7 +179,7 @@ class Source:
         assert self.classes is not None  # noqa: S101 - only used with known classes
         return self.crossed(self.classes)
 
-    def label(self, points: Floats, stages: Stages, outside: Outside = "clip") -> NDArray[np.int32]:
+    def label(self, points: Floats, stages: Stages, outside: Outside = "clip") -> Labels:
         """Cluster of every point from 0, or -1 for noise, shape (n,)."""
         return label_points(points, self.domain, self.shape, stages.labels, stages.level, outside)
 
@@ -230,7 +225,7 @@ class Source:
         centres = cell_centres(filled, self.lattice, self.domain)
         return WeightedPoints(points=centres, weights=counts.ravel()[filled])
 
-    def counted(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    def counted(self, shape: tuple[int, ...]) -> Ints:
         """Counts on another grid over the same domain, from the rounded positions."""
         positions = self.positions
         return quantize(positions.points, self.domain, shape, weights=positions.weights)[0]
@@ -267,7 +262,7 @@ class Stages:
     counts: NDArray[np.number]
     average: Floats
     threshold: Threshold
-    labels: NDArray[np.int32]
+    labels: Labels
     n_clusters: int
     wavelet: str
     level: int
@@ -278,12 +273,12 @@ class Stages:
         return replace(self, counts=self.counts.T, average=self.average.T, labels=self.labels.T)
 
     @property
-    def significant(self) -> NDArray[np.bool_]:
+    def significant(self) -> Mask:
         """Mask of the significant cells."""
         return self.labels > 0
 
     @cached_property
-    def cluster_sizes(self) -> NDArray[np.int64]:
+    def cluster_sizes(self) -> Ints:
         """Number of cells of each cluster, largest cluster first."""
         return np.bincount(self.labels.ravel(), minlength=self.n_clusters + 1)[1:]
 

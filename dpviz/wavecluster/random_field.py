@@ -11,9 +11,8 @@ import math
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Ints, Mask
 from dpviz.base.compiled import compiled
 from dpviz.wavecluster.deconvolution import Bins, Released, expectation_maximisation, likelihood
 from dpviz.wavecluster.likely_cells import with_surroundings
@@ -108,7 +107,7 @@ def sweeps_of(cells: int) -> int:
 
 
 def _first_prior(
-    chances: Floats, times: Floats, low: NDArray[np.bool_], released: Released, small: int
+    chances: Floats, times: Floats, low: Mask, released: Released, small: int
 ) -> tuple[Floats, float]:
     weights = expectation_maximisation(
         chances, np.full(chances.shape[1], 1 / chances.shape[1]), times, 80
@@ -144,7 +143,7 @@ def heights(bins: Bins, posterior: Floats, times: Floats, density: float) -> Flo
     return np.asarray(middle / (middle + 1))
 
 
-def neighbours(shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Floats]:
+def neighbours(shape: tuple[int, ...]) -> tuple[Ints, Floats]:
     """Flat numbers (cells, m) of the cells that touch each cell, and their weights (m,).
 
     At faces or corners, m = 3^d - 1; above ``MOST_AXES`` axes only at faces, m = 2 d. -1 is
@@ -198,15 +197,15 @@ def gibbs(
     rates: Floats,
     chances: Floats,
     parts: Floats,
-    row: NDArray[np.int64],
-    first: NDArray[np.int64],
+    row: Ints,
+    first: Ints,
     edges: Floats,
-    bin_of: NDArray[np.int64],
+    bin_of: Ints,
     prior: Floats,
     height: Floats,
-    near: NDArray[np.int64],
+    near: Ints,
     weights: Floats,
-    low: NDArray[np.bool_],
+    low: Mask,
     zeros: float,
     zeros_rate: float,
     small: int,

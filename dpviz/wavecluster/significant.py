@@ -11,10 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Mask
 from dpviz.wavecluster.deconvolution import Released
 from dpviz.wavecluster.evidence import Evidence, evidence
 from dpviz.wavecluster.likely_cells import LIKELY, doubt_of, likely_cells
@@ -73,7 +72,7 @@ class Estimate:
     the number of positive coefficients and of the threshold (infinity: no cell is significant).
     """
 
-    mask: NDArray[np.bool_]
+    mask: Mask
     evidence: Evidence
     mean: Floats
     positive: int

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Mask
 from dpviz.base.errors import InputError, check_number
 from dpviz.wavecluster.wavelet import ZERO, rank_of
 
@@ -60,6 +59,6 @@ def density_threshold(average: Floats, density: float) -> Threshold:
     return Threshold(k=k, value=value, positive=values.size, nonpositive=average.size - values.size)
 
 
-def significant_cells(average: Floats, value: float) -> NDArray[np.bool_]:
+def significant_cells(average: Floats, value: float) -> Mask:
     """Mask of the cells with W >= d."""
     return average >= value

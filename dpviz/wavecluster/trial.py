@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Ints, Labels, Mask
 from dpviz.family.parameter import PRIVATE
 from dpviz.family.score import OF_CLASSES, scores_for
 from dpviz.privacy.noise_source import SeededNoise
@@ -62,7 +62,7 @@ class WaveClusterTrial:
         drawn = Evaluation(self.beside(one).truth, one.stages, one, seed)
         return {name: float(SCORES[name].compute(drawn)) for name in names}
 
-    def affected(self, one: Run) -> NDArray[np.bool_]:
+    def affected(self, one: Run) -> Mask:
         """Mask of the significant cells of a draw, resampled to the true run's average subband."""
         mask, shape = one.stages.significant, self.truth.stages.labels.shape
         places = (
@@ -79,13 +79,13 @@ class WaveClusterTrial:
         names += [name for name in self.score_names if name in OF_CLASSES]
         return self.truth.scores(self.truth.stages, tuple(names))
 
-    def label(self, one: Run | None) -> NDArray[np.int32]:
+    def label(self, one: Run | None) -> Labels:
         """Cluster of every record in a draw, shape (n,); None = the true run. -1 = noise."""
         truth = self.truth if one is None else self.beside(one).truth
         stages = truth.stages if one is None else one.stages
         return truth.source.label(truth.source.points, stages)
 
-    def tables(self, reference: NDArray[np.int32]) -> Callable[[Run], NDArray[np.int64]]:
+    def tables(self, reference: Labels) -> Callable[[Run], Ints]:
         """Return a function from a draw to its contingency table with record labels (n,)."""
 
         # Draws that only choose p share the pass over the records.
@@ -94,7 +94,7 @@ class WaveClusterTrial:
             return source.crossed(reference + 1)
 
         @cache
-        def table_of(truth: Truth) -> Callable[[Stages], NDArray[np.int64]]:
+        def table_of(truth: Truth) -> Callable[[Stages], Ints]:
             return truth.tables(crossed(truth.source))
 
         return lambda one: table_of(self.beside(one).truth)(one.stages)

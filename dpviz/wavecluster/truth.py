@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Ints
 from dpviz.base.lru import LRUCache
 from dpviz.base.work import IsCancelled, Work
 from dpviz.family.method import check_method
@@ -60,7 +60,7 @@ class Truth:
         return cluster(self.source.counts, self.config)
 
     @cached_property
-    def records(self) -> NDArray[np.int64]:
+    def records(self) -> Ints:
         """Number of records in each subband cell."""
         return block_sums(self.source.counts, self.config.level)
 
@@ -74,7 +74,7 @@ class Truth:
         """Stages of the true run on each training part."""
         return tuple(cluster(part.counts, self.config) for part in self.folds.training)
 
-    def tables(self, crossed: Crossed) -> Callable[[Stages], NDArray[np.int64]]:
+    def tables(self, crossed: Crossed) -> Callable[[Stages], Ints]:
         """Return a function from stages on this grid to the contingency table with the labels."""
         level, shape = self.config.level, self.stages.labels.shape
         fine = np.unravel_index(crossed.cell, self.source.shape)
@@ -84,7 +84,7 @@ class Truth:
         )
 
     @cached_property
-    def class_table(self) -> Callable[[Stages], NDArray[np.int64]]:
+    def class_table(self) -> Callable[[Stages], Ints]:
         """Function from stages to the table of known classes and clusters; noise is column 0."""
         return self.tables(self.source.crossed_classes)
 
@@ -135,12 +135,12 @@ class Evaluation:
         return self.run
 
     @cached_property
-    def table(self) -> NDArray[np.int64]:
+    def table(self) -> Ints:
         """Number of records for each pair of true and private cluster."""
         return contingency(self.truth.stages.labels, self.stages.labels, self.truth.records)
 
     @cached_property
-    def class_table(self) -> NDArray[np.int64]:
+    def class_table(self) -> Ints:
         """Number of records for each pair of class and private cluster; noise is a cluster."""
         return self.truth.class_table(self.stages)
 

@@ -19,7 +19,7 @@ import pywt
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Indices
 from dpviz.base.errors import InputError, is_whole, shown
 from dpviz.grid.counts import pad
 
@@ -151,7 +151,7 @@ def reach(wavelet: str, level: int, side: int) -> int:
 @lru_cache(maxsize=64)
 def coefficient_weights(
     wavelet: str, level: int, side: int
-) -> tuple[tuple[tuple[float, ...], ...], NDArray[np.intp]]:
+) -> tuple[tuple[tuple[float, ...], ...], Indices]:
     """Absolute weights of the counts in the average coefficients of one axis.
 
     Returns the nonzero weights of each kind (the same in any order), and the kind of each
@@ -267,11 +267,7 @@ def sensitivity(wavelet: str, level: int, shape: tuple[int, ...], density: float
         rank = max(rank, up + rank_of(density, down), down + rank_of(density, up))
         plus, minus = max(plus, up), max(minus, down)
     return Sensitivity(
-        average=largest,
-        nonpositive=most,
-        rank=rank,
-        positive_cells=plus,
-        negative_cells=minus,
+        average=largest, nonpositive=most, rank=rank, positive_cells=plus, negative_cells=minus
     )
 
 

@@ -11,9 +11,9 @@ from functools import partial
 from itertools import chain
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.data.reading.files import out_of_reach, refusing
 
 #: Result of a pass for one part: arrays to add up, which have the same shapes for all parts.
@@ -36,10 +36,10 @@ class Titled(Protocol):
 class Part(Titled, Protocol):
     """Stored records, or some of them."""
 
-    def chunks(self) -> Iterator[tuple[NDArray[np.float64], int]]:
+    def chunks(self) -> Iterator[tuple[Floats, int]]:
         """Chunks of finite records (m, d), each with its number of records that were left out."""
 
-    def rows(self) -> Iterator[NDArray[np.float64]]:
+    def rows(self) -> Iterator[Floats]:
         """Chunks of all records (m, d), including the records that :meth:`chunks` leaves out."""
 
     def check(self) -> None:

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Mask
 from dpviz.data.explore.rows import Rows
 from dpviz.data.explore.text import may_be_number
 from dpviz.data.geographic import LAT_WORDS, LON_WORDS, words_of
@@ -179,7 +179,7 @@ class NamedCells(Cells):
         # The inner cells count the usual marks, which are null already.
         return {**self._cells.marks(axes), **{mark: many for mark, many in found.items() if many}}
 
-    def _holding(self, cells: pa.Array, marks: Collection[str]) -> NDArray[np.bool_]:
+    def _holding(self, cells: pa.Array, marks: Collection[str]) -> Mask:
         """Mask (m,) of the cells that contain one of these marks, as text or as a number."""
         if not holds_numbers(cells.type) and not holds_text(cells.type):
             return np.zeros(len(cells), dtype=bool)

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.numbers import counted
 from dpviz.data.explore.places import is_degrees
@@ -416,9 +416,7 @@ class _Records:
                     ragged=ragged, written=bool(names))  # fmt: skip
 
 
-def axes(
-    points: NDArray[np.float64], crs: str, geographic: bool
-) -> tuple[tuple[str, str], tuple[str, ...]]:
+def axes(points: Floats, crs: str, geographic: bool) -> tuple[tuple[str, str], tuple[str, ...]]:
     """Names of the coordinates (n, 2), and a sentence if they are not degrees."""
     if (geographic or not crs) and is_degrees(points[np.isfinite(points).all(axis=1)]):
         return ("lon", "lat"), ()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Ints
 from dpviz.base.errors import InputError
 from dpviz.data.reading.unread import NO_ROWS, NamedRows
 
@@ -35,7 +34,7 @@ class Rows:
 
     columns: list[pa.ChunkedArray]
     names: list[str] | None = None  # None if the first rows may contain them
-    numbers: Callable[[], NDArray[np.int64]] | None = None  # row numbers (n,) in the source, from 1
+    numbers: Callable[[], Ints] | None = None  # row numbers (n,) in the source, from 1
     notes: tuple[str, ...] = ()  # about guesses and rows left out
     ragged: NamedRows = NO_ROWS  # left out: a different number of fields
     commas: bool = False  # whether single cells may have decimal commas

@@ -15,8 +15,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Ints
 from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import counted
 from dpviz.data.explore.rows import Options, Rows
@@ -418,7 +418,7 @@ class Batch:
     """Rows from successive lines."""
 
     rows: pa.RecordBatch
-    numbers: Callable[[], NDArray[np.int64]]  # line number of each row, from 1
+    numbers: Callable[[], Ints]  # line number of each row, from 1
     wrong: Sequence[Wrong] = ()
     opened: Sequence[int] = ()  # lines with a quotation mark that is never closed
 
@@ -545,7 +545,7 @@ def _batch(
     return Batch(rows=batch, numbers=lambda: found)
 
 
-def _lines(block: bytes, first: int, gone: list[int]) -> NDArray[np.int64]:
+def _lines(block: bytes, first: int, gone: list[int]) -> Ints:
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
     sizes = np.diff(ends, prepend=-1, append=len(block)) - 1
     return np.delete(np.flatnonzero(sizes > 0), gone) + first

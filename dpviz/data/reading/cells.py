@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats, Indices, Mask
 from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.kinds import MISSING, exact, holds_numbers, holds_text, plain
 
@@ -195,9 +196,7 @@ def float_text(value: Any) -> str:
     return f"{value:.16e}" if whole or len(digits) > min(facts.precision, 15) else text
 
 
-def float_identifiers(
-    values: NDArray[np.floating[Any]],
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def float_identifiers(values: NDArray[np.floating[Any]]) -> tuple[Floats, Mask]:
     """Float identifiers (n,) as doubles, and the mask of those that may mean several numbers."""
     # 0.1 in 32 bits becomes the same identifier as 0.1 in 64 bits.
     with np.errstate(all="ignore"):  # overflow of a wider float gives infinity
@@ -230,9 +229,7 @@ def emptied(cells: pa.Array, marks: pa.Array) -> pa.Array:
     return pc.if_else(pc.is_in(cells, marks), pa.scalar(None, cells.type), cells)
 
 
-def as_numbers(
-    cells: pa.Array, style: Style = "point"
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def as_numbers(cells: pa.Array, style: Style = "point") -> tuple[Floats, Mask]:
     """Values (n,) of cells, each read alone, or NaN; mask (n,) of those no number nor missing."""
     if pa.types.is_dictionary(cells.type):
         entries, places = used_entries(cells)
@@ -264,7 +261,7 @@ def as_numbers(
     return values, ~np.asarray(right)
 
 
-def _all_numbers(cells: pa.Array, style: Style) -> NDArray[np.float64] | None:
+def _all_numbers(cells: pa.Array, style: Style) -> Floats | None:
     """Values (n,) of text, or None if not all cells are surely numbers. Faster than a pattern."""
     if style in GROUPS or (style == "comma" and pc.any(pc.match_substring(cells, ".")).as_py()):
         return None
@@ -279,7 +276,7 @@ def _all_numbers(cells: pa.Array, style: Style) -> NDArray[np.float64] | None:
     return None if odd or (style == "comma" and np.isinf(values).any()) else values
 
 
-def used_entries(cells: pa.DictionaryArray) -> tuple[pa.Array, NDArray[np.intp]]:
+def used_entries(cells: pa.DictionaryArray) -> tuple[pa.Array, Indices]:
     """Entries that a dictionary-encoded array uses, and each cell's position in them."""
     codes, places = np.unique(cells.indices.fill_null(0).to_numpy(), return_inverse=True)
     if not len(cells.dictionary):

@@ -7,16 +7,13 @@ from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Mask
 from dpviz.base.errors import shown
 from dpviz.base.numbers import counted, written_out
 from dpviz.data.geographic import may_be_placed, placed
 from dpviz.data.reading.unread import FEW, NamedRows
 from dpviz.grid.domain import Domain
-
-Mask = NDArray[np.bool_]
 
 #: Largest absolute longitude and latitude.
 _DEGREES = (360.0, 90.0)

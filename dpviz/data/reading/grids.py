@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats, Ints
 from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.arrays import check_real, native
 from dpviz.data.reading.cells import as_numbers, text_cells
@@ -18,9 +19,7 @@ from dpviz.grid.counts import MAX_EXACT
 from dpviz.grid.domain import MAX_CELLS
 
 
-def counts_of(
-    source: NDArray[np.generic] | Table, name: str, *, any_total: bool
-) -> NDArray[np.int64]:
+def counts_of(source: NDArray[np.generic] | Table, name: str, *, any_total: bool) -> Ints:
     """Return the counts as integers; InputError names a cell that is not a count."""
     # With ``any_total``, for a release, large counts are clipped, all counts may be 0, and other
     # cells become 0: one record may change 999 to 1.000, so no cell may make a release fail.
@@ -53,7 +52,7 @@ def counts_of(
     return counts
 
 
-def _matrix(table: Table, *, any_total: bool) -> NDArray[np.float64]:
+def _matrix(table: Table, *, any_total: bool) -> Floats:
     if table.ragged.rows:
         row, _, fields = table.ragged.first[0]
         raise InputError(

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Mask
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.numbers import counted
 from dpviz.data.dataset import Classes, Dataset, position_of, positions_of
@@ -36,8 +36,6 @@ from dpviz.data.reading.watch import passed
 from dpviz.data.units import ROUNDED, SHORT, identified, is_rounded, plain_text, short_name
 from dpviz.grid.domain import Domain
 from dpviz.privacy.origin import Origin
-
-Mask: TypeAlias = NDArray[np.bool_]
 
 #: What to do with a cell that is not a number: raise an error that names its place, leave its row
 #: out, or treat it as missing. A release treats it as missing, because an error or an effect on

@@ -6,8 +6,8 @@ import math
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.files import BOM, File
 from dpviz.data.reading.kinds import MISSING
@@ -43,7 +43,7 @@ def count_of(text: str) -> float:
     return value if value == math.floor(value) else 0.0
 
 
-def cells_of_text(file: File, axes: int) -> NDArray[np.float64]:
+def cells_of_text(file: File, axes: int) -> Floats:
     """Counts (rows,) from text if the declared ``axes`` is 1; otherwise counts (rows, columns).
 
     With one axis, each line is one cell, even a blank line; a blank last line needs a line break.

@@ -16,8 +16,8 @@ from contextlib import suppress
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Ints
 from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.cells import Style, TableCells, check_width
 from dpviz.data.reading.files import BOM, ZIP, File
@@ -150,9 +150,7 @@ def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
 class _LineCells(TableCells):
     """Cells, and for each block the line numbers of its rows, which only the screen shows."""
 
-    def __init__(
-        self, columns: list[pa.ChunkedArray], style: Style, places: list[NDArray[np.int64]]
-    ) -> None:
+    def __init__(self, columns: list[pa.ChunkedArray], style: Style, places: list[Ints]) -> None:
         super().__init__(columns, style)
         self._ends = np.cumsum([len(one) for one in places])
         # Most blocks have a row in every line; a range needs no memory.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Ints
 from dpviz.family.card import card_of
 from dpviz.kmeans.grid import SIZE_SHARE
 from dpviz.kmeans.lloyd import restored
@@ -74,9 +73,7 @@ def _found(
     return records.kept(key, build)
 
 
-def _block_centers(
-    points: Floats, order: NDArray[np.int64] | None, blocks: int, clusters: int
-) -> Floats:
+def _block_centers(points: Floats, order: Ints | None, blocks: int, clusters: int) -> Floats:
     if order is None:
         parts = np.array_split(points, blocks)
     else:

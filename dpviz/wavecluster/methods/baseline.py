@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Indices, Ints
 from dpviz.family.card import card_of
 from dpviz.grid.counts import tally
 from dpviz.privacy.mechanisms import Accountant
@@ -52,7 +51,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 
 def synthetic_counts(
     leaves: Leaves, shape: tuple[int, ...], generator: np.random.Generator
-) -> NDArray[np.int64]:
+) -> Ints:
     """Counts of synthetic points; each leaf has max(0, round(records)) uniform points.
 
     Axis by axis, a leaf's points in a column of cells are binomial, given the remaining points: the
@@ -70,13 +69,13 @@ def synthetic_counts(
 
 
 def _split(
-    leaf: NDArray[np.intp],
+    leaf: Indices,
     low: Floats,
     high: Floats,
-    records: NDArray[np.int64],
-    cells: NDArray[np.intp],
+    records: Ints,
+    cells: Indices,
     generator: np.random.Generator,
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
+) -> tuple[Indices, Indices, Ints, Indices]:
     parts = []
     column = np.floor(low).astype(np.intp)
     start = low

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.family.card import card_of
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE
@@ -50,7 +50,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     )
 
 
-def pruned_threshold(average: NDArray[np.float64], density: float, nonpositive: float) -> Threshold:
+def pruned_threshold(average: Floats, density: float, nonpositive: float) -> Threshold:
     """Threshold of W' without its Z'/2 smallest positive coefficients; Z' is the noisy Z of W."""
     values = positive_values(average)
     dropped = min(max(round(nonpositive / 2), 0), max(values.size - 1, 0))

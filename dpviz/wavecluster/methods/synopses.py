@@ -10,9 +10,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Indices, Ints
 from dpviz.grid.counts import block_sums, tally
 from dpviz.grid.domain import CHUNK, axis_cells
 from dpviz.privacy.mechanisms import Accountant
@@ -60,7 +59,7 @@ def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: flo
     return Leaves(low=low, size=size, records=records)
 
 
-def _fitting(splits: Floats, degree: int) -> NDArray[np.intp]:
+def _fitting(splits: Floats, degree: int) -> Indices:
     """Coarsen all cells by the same factor if a large budget would give too many leaves."""
     total = float((splits**degree).sum())
     if total > _MOST_LEAVES:
@@ -69,8 +68,8 @@ def _fitting(splits: Floats, degree: int) -> NDArray[np.intp]:
 
 
 def _second_level(
-    source: Source, shape: tuple[int, ...], splits: NDArray[np.intp], offsets: NDArray[np.intp]
-) -> NDArray[np.int64]:
+    source: Source, shape: tuple[int, ...], splits: Indices, offsets: Indices
+) -> Ints:
     """Records per leaf; each first-level cell has its own number of parts per axis."""
     total = int(offsets[-1])
     counts = np.zeros(total, dtype=np.int64)
@@ -94,10 +93,7 @@ def _second_level(
 
 
 def _leaf_boxes(
-    shape: tuple[int, ...],
-    splits: NDArray[np.intp],
-    offsets: NDArray[np.intp],
-    owner: NDArray[np.intp],
+    shape: tuple[int, ...], splits: Indices, offsets: Indices, owner: Indices
 ) -> tuple[Floats, Floats]:
     corner = np.stack(np.unravel_index(owner, shape), axis=1).astype(float)
     parts = splits[owner]

@@ -6,9 +6,8 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
+from dpviz.base.arrays import Floats, Ints
 from dpviz.family.card import card_of
 from dpviz.grid.counts import block_sums
 from dpviz.privacy.mechanisms import Accountant, Level
@@ -80,7 +79,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 
 
 def release(
-    counts: NDArray[np.int64], config: Config, accountant: Accountant
+    counts: Ints, config: Config, accountant: Accountant
 ) -> tuple[Released, Config, dict[float, float]]:
     """Spend the budget on counts; one record changes one count by 1. Only this step reads data.
 
