@@ -37,6 +37,7 @@ setup(
         "dpviz.data": ["*.toml", "natural_earth/*.parquet"],
         "dpviz.docs": ["*.css", "*.j2", "*.js", "*.toml", "pages/*", "methods/*.md"],
         "dpviz.experiments": ["*.json", "*.toml"],
+        "dpviz.family": ["*.toml"],
         "dpviz.kmeans": ["*.toml", "methods/*.toml"],
         "dpviz.teaching.game": ["*.toml"],
         "dpviz.teaching.lessons": ["*.toml"],

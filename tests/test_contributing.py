@@ -83,12 +83,7 @@ PARAMETER = """    Parameter(
     ),
 """
 
-SCORE = """    Score(
-        name="blanks",
-        title="Blank cells",
-        compute=lambda one: (one.stages.labels == 0).sum(),
-    ),
-"""
+SCORE = "    blanks=lambda one: (one.stages.labels == 0).sum(),\n"
 
 ESTIMATOR = '''
 
@@ -339,7 +334,8 @@ def copy(tmp_path_factory) -> Copy:
         ),
     )
     copy.adding("score")
-    copy.after(f"{family}/scores.py", r"_ALL = \(\n", SCORE)
+    copy.after(f"{family}/scores.py", r"scores_of\(\n    __file__,\n", SCORE)
+    copy.edit(f"{family}/scores.toml", lambda text: f'{text}\n[blanks]\ntitle = "Blank cells"\n')
     copy.adding("page of the documentation")
     copy.write("dpviz/docs/pages/toy.md", DOC)
     copy.after("dpviz/docs/page.py", r'"running", ', '"toy", ')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from dpviz.metrics import matching
 Better = Literal["<=", ">="]
 Grade = Literal["good", "fair", "poor"]
 Compute = Callable[[Any], float]
+OfTable = Callable[[Ints], float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,7 @@ class Score:
     log: bool = False
     target: float = 1.0
     redraws: bool = False
-    of_table: Callable[[Ints], float] | None = None
+    of_table: OfTable | None = None
     of_classes: bool = False
 
     @property
@@ -85,102 +86,64 @@ class Score:
         return "good" if away <= good else "fair" if away <= 3 * good else "poor"
 
 
-def _toward(best: str, better: Better, **more: Any) -> Callable[..., Score]:
-    def score(name: str, title: str, compute: Compute, target: float, **words: Any) -> Score:
-        return Score(
-            name=name, title=title, compute=compute, target=target, best=best, better=better,
-            **more, **words,
-        )  # fmt: skip
-
-    return score
-
-
-#: Make a score from name, title, function and target: distance from the true result; error divided
-#: by the error of the true result; similarity with the true result.
-lower_is_better = _toward("0 is equal", "<=")
-ratio_to_true = _toward("1 is equal", "<=", log=True)
-higher_is_better = _toward("1 is equal", ">=")
-
-
-def table_likeness(
-    name: str, title: str, function: Callable[[Ints], float], target: float,
-    *, of_classes: bool = False, **words: Any,
-) -> Score:  # fmt: skip
-    """Similarity of two clusterings, or of clusters and known classes, from a contingency table."""
-    table = attrgetter("class_table" if of_classes else "table")
-    return higher_is_better(
-        name,
-        f"{title} (classes)" if of_classes else title,
-        lambda one: function(table(one)),
-        target,
-        of_table=function,
-        of_classes=of_classes,
-        **words,
-    )
-
+#: Fields of the scores of a kind: distance from the true result; error divided by the error of the
+#: true result; similarity with the true result. Other numbers are best if equal to the true one.
+_KINDS: dict[str, dict[str, Any]] = {
+    "distance": {"best": "0 is equal", "better": "<="},
+    "ratio": {"best": "1 is equal", "better": "<=", "log": True},
+    "likeness": {"best": "1 is equal", "better": ">="},
+    "number": {},
+}
 
 #: Name of the score that counts the true clusters which a draw broke; every family has it.
 BROKEN = "broken"
 
-
-def clusters_broken(compute: Compute, help: str) -> Score:
-    """Score that counts the true clusters which a draw broke."""
-    return lower_is_better(
-        BROKEN, "Clusters broken", compute, 0.5, help=help, source="the rule of the headline"
-    )
-
-
-#: Texts for users about scores that measure how two clusterings agree, for every family.
-OVERLAP: dict[str, Any] = {
-    "plain": "Overlap",
-    "help": "Best overlap of each true cluster with a private cluster, weighted by records.",
-    "source": "Hu, Yang, Bai 2019, equations 13 to 16",
+#: Scores that every family computes from a contingency table alone.
+_OF_TABLE: dict[str, OfTable] = {
+    "f_measure": matching.f_measure,
+    "ari": matching.adjusted_rand,
+    "ami": matching.adjusted_mutual_information,
+    "class_f": matching.f_measure,
+    "class_ari": matching.adjusted_rand,
+    "class_ami": matching.adjusted_mutual_information,
 }
-PAIRS_AGREE: dict[str, Any] = {
-    "plain": "Pairs agree",
-    "help": "Share of pairs of records that both results join or both separate, minus its value "
-    "by chance.",
-    "source": "adjusted Rand index, Hubert, Arabie 1985",
-}
-INFORMATION: dict[str, Any] = {
-    "plain": "Shared information",
-    "help": "Information that one result gives about the other, minus its value by chance.",
-    "source": "adjusted mutual information, Vinh, Epps, Bailey 2010",
-}
+
+
+def _fields(file: str) -> dict[str, dict[str, Any]]:
+    return dict(read_table_file(Path(file).with_suffix(".toml"), Mapping[str, Mapping[str, Any]]))
+
+
+_SHARED = _fields(__file__)
+
+
+def _score(name: str, own: Mapping[str, Any], compute: Compute | None = None) -> Score:
+    fields = {**_SHARED.get(name.removeprefix("class_"), {}), **_SHARED.get(name, {}), **own}
+    fields |= _KINDS[fields.pop("kind", "number")]
+    of_classes, function = name.startswith("class_"), _OF_TABLE.get(name)
+    if compute is None:
+        assert function is not None  # noqa: S101 - all other scores have functions of their own
+        compute = partial(_on_table, function, "class_table" if of_classes else "table")
+    return Score(name=name, compute=compute, of_table=function, of_classes=of_classes, **fields)
+
+
+def _on_table(function: OfTable, table: str, one: Any) -> float:
+    return function(getattr(one, table))
+
 
 #: Scores against known classes, from the ``class_table`` of an ``Evaluation``: records per pair.
-CLASS_SCORES = (
-    table_likeness(
-        "class_f",
-        "F",
-        matching.f_measure,
-        target=0.9,
-        of_classes=True,
-        plain="Classes found",
-        help="Best overlap of each known class with a cluster, weighted by records. The true run "
-        "does not see the classes either, so private clusters may match them better by chance.",
-        source=OVERLAP["source"],
-    ),
-    table_likeness(
-        "class_ari", "ARI", matching.adjusted_rand, target=0.8, of_classes=True, **PAIRS_AGREE
-    ),
-    table_likeness(
-        "class_ami",
-        "AMI",
-        matching.adjusted_mutual_information,
-        target=0.8,
-        of_classes=True,
-        **INFORMATION,
-    ),
-)
+CLASS_SCORES = tuple(_score(name, {}) for name in _SHARED if name.startswith("class_"))
 
 #: Names of the scores that compare clusters with known classes.
 OF_CLASSES = tuple(score.name for score in CLASS_SCORES)
 
 
-def words_of(file: str) -> dict[str, dict[str, Any]]:
-    """Plain name, help and source of scores, by name, from the TOML file beside a module."""
-    return dict(read_table_file(Path(file).with_suffix(".toml"), Mapping[str, Mapping[str, str]]))
+def scores_of(file: str, **compute: Compute) -> dict[str, Score]:
+    """Scores in the TOML file beside a module, in its order, then those against known classes.
+
+    ``compute`` has the functions of all scores that are not computed from a contingency table.
+    """
+    own = [_score(name, fields, compute.get(name)) for name, fields in _fields(file).items()]
+    return {one.name: one for one in (*own, *CLASS_SCORES)}
 
 
 def scores_for(

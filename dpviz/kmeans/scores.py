@@ -1,102 +1,26 @@
-"""Scores that compare a private k-means run with the true run; each score is one object."""
+"""Scores that compare a private k-means run with the true run; see ``scores.toml``."""
 
 from __future__ import annotations
 
-from dpviz.family.score import (
-    CLASS_SCORES,
-    INFORMATION,
-    OF_CLASSES,
-    OVERLAP,
-    PAIRS_AGREE,
-    Score,
-    clusters_broken,
-    higher_is_better,
-    lower_is_better,
-    ratio_to_true,
-    table_likeness,
-    words_of,
-)
-from dpviz.metrics import matching
+from dpviz.family.score import OF_CLASSES, scores_of
 from dpviz.privacy.noise_source import SeededNoise
 
-#: Plain name, help and source of the formula of each score.
-_WORDS = words_of(__file__)
-
-_ALL = (
-    Score(
-        name="wcss",
-        title="WCSS",
-        compute=lambda one: one.truth.wcss(one.centers),
-        log=True,
-        **_WORDS["wcss"],
-    ),
-    Score(
-        name="nicv",
-        title="NICV",
-        compute=lambda one: one.truth.nicv(one.centers),
-        log=True,
-        **_WORDS["nicv"],
-    ),
+#: All scores by name.
+SCORES = scores_of(
+    __file__,
+    wcss=lambda one: one.truth.wcss(one.centers),
+    nicv=lambda one: one.truth.nicv(one.centers),
     # The ratio is relative to the least WCSS, from k-means in the units of the data.
-    ratio_to_true(
-        "wcss_ratio",
-        "WCSS / least",
-        lambda one: one.truth.ratio_to(one.truth.in_units.beyond(one.centers), one.centers),
-        target=2.0,
-        **_WORDS["wcss_ratio"],
-    ),
-    ratio_to_true(
-        "nicv_ratio",
-        "NICV / true",
-        lambda one: one.truth.ratio_to(one.truth, one.centers),
-        target=2.0,
-        **_WORDS["nicv_ratio"],
-    ),
+    wcss_ratio=lambda one: one.truth.ratio_to(one.truth.in_units.beyond(one.centers), one.centers),
+    nicv_ratio=lambda one: one.truth.ratio_to(one.truth, one.centers),
     # The geometries box and cube do not move records, so this score is then the NICV ratio.
-    ratio_to_true(
-        "space_ratio",
-        "WCSS / true in the method's space",
-        lambda one: one.space_ratio,
-        target=2.0,
-        **_WORDS["space_ratio"],
-    ),
-    table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9, **OVERLAP),
-    clusters_broken(
-        lambda one: one.broken,
-        "True clusters without a centre of their own: no private centre, several, or one far off.",
-    ),
-    lower_is_better(
-        "displacement",
-        "Displacement",
-        lambda one: one.displacement,
-        target=0.05,
-        **_WORDS["displacement"],
-    ),
-    Score(
-        name="contour",
-        title="Simplified silhouette",
-        compute=lambda one: one.silhouette,
-        **_WORDS["contour"],
-    ),
-    table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8, **PAIRS_AGREE),
-    table_likeness("ami", "AMI", matching.adjusted_mutual_information, target=0.8, **INFORMATION),
-    Score(
-        name="kept_centers",
-        title="Kept places",
-        compute=lambda one: one.run.kept_centers,
-        **_WORDS["kept_centers"],
-    ),
-    higher_is_better(
-        "zhang_f",
-        "F against noise-free",
-        lambda one: one.truth.against_silenced(one.run, SeededNoise(one.seed)),
-        target=0.9,
-        **_WORDS["zhang_f"],
-    ),
-    *CLASS_SCORES,
+    space_ratio=lambda one: one.space_ratio,
+    broken=lambda one: one.broken,
+    displacement=lambda one: one.displacement,
+    contour=lambda one: one.silhouette,
+    kept_centers=lambda one: one.run.kept_centers,
+    zhang_f=lambda one: one.truth.against_silenced(one.run, SeededNoise(one.seed)),
 )
-
-SCORES = {score.name: score for score in _ALL}
 
 #: Scores that take no longer than a run itself.
 QUICK = ("nicv_ratio", "wcss_ratio", "f_measure", "displacement", "kept_centers")

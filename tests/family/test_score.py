@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from dpviz.families import FAMILIES
-from dpviz.family.score import Score, higher_is_better, lower_is_better, ratio_to_true
+from dpviz.family.score import Score
 
 ALL = [
     pytest.param(score, id=f"{family.name}:{name}")
@@ -40,11 +42,12 @@ def test_the_ideal_is_good_and_grades_fall_from_it(score: Score) -> None:
 
 
 def test_names_of_scores() -> None:
-    plain = lower_is_better("a", "DSG_C", len, 0.2, plain="Cells wrong", help="How.", source="Who")
+    make = partial(Score, name="a", compute=len)
+    plain = make(title="DSG_C", best="0 is equal", plain="Cells wrong", help="How.", source="Who")
     assert plain.label == "Cells wrong (DSG_C)"
     assert plain.axis == "Cells wrong (DSG_C), 0 is equal"
     assert plain.about == "How. 0 is equal. Formula: Who."
-    bracket = higher_is_better("b", "F (classes)", len, 0.9, plain="Classes found")
+    bracket = make(title="F (classes)", plain="Classes found")
     assert (bracket.label, bracket.short) == ("Classes found: F (classes)", "Classes found")
-    bare = ratio_to_true("c", "Clusters", len, 2.0)
+    bare = make(title="Clusters", best="1 is equal", better="<=")
     assert (bare.label, bare.short, bare.ideal) == ("Clusters", "Clusters", 1.0)
