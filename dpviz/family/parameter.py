@@ -105,16 +105,24 @@ class Parameter:
         return f"{self.sign} {value}".strip()
 
 
+def _tables(file: str) -> dict[str, dict[str, Any]]:
+    return tomllib.loads(Path(file).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+#: Fields of the parameters of all families, which a family may replace.
+_SHARED = _tables(__file__)
+
+
 def parameters_of(file: str, **more: Mapping[str, Any]) -> tuple[Parameter, ...]:
     """Parameters in the TOML file beside a module, with fields that need code, such as options.
 
     ``{options}`` in a usage is the list of the options.
     """
     found = []
-    text = Path(file).with_suffix(".toml").read_text(encoding="utf-8")
-    for name, fields in tomllib.loads(text).items():
-        fields |= more.get(name, {})
-        fields["usage"] = fields["usage"].replace("{options}", ", ".join(fields.get("options", ())))
+    for name, own in _tables(file).items():
+        fields = {**_SHARED.get(name, {}), **own, **more.get(name, {})}
+        options = ", ".join(fields.get("options", ()))
+        fields["usage"] = fields.get("usage", "").replace("{options}", options)
         given: dict[str, Any] = {
             key: tuple(one) if isinstance(one, list) else one for key, one in fields.items()
         }
@@ -137,38 +145,4 @@ Choose = Literal["given", "private"]
 GIVEN: Choose = "given"
 PRIVATE: Choose = "private"
 
-#: Whether a method chooses parameters itself, from noisy numbers, whose budget is on the ledger.
-#: What users learn from true results before they choose is not. A family names the parameters in
-#: its label and help.
-CHOOSE = Parameter(
-    name="choose",
-    label="Choose",
-    kind="choice",
-    options=(GIVEN, PRIVATE),
-    words={GIVEN: "by hand", PRIVATE: "privately"},
-    metavar="WHO",
-    usage=(
-        "given: you set the parameters; private: the method chooses them from noisy numbers "
-        "(clusters; grid and density)"
-    ),
-    report="who chose the parameters that depend on the data",
-    meaning=(
-        "given: all parameters were set by the user. private: the method chose the parameters in "
-        "`chosen` from noisy numbers; the ledger has the cost."
-    ),
-    titled="no",
-)
-
-EPSILON = Parameter(
-    name="epsilon",
-    label="Privacy budget ε",
-    sign="ε",
-    help="Whole budget. Lower: less can be learned about any person, but there is more noise.",
-    default=1.0,
-    low=0.01,
-    high=10.0,
-    log=True,
-    ends=("more private", "more accurate"),
-    check=check_epsilon,
-    searched=(0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10),
-)
+EPSILON, CHOOSE = parameters_of(__file__, epsilon={"check": check_epsilon})

@@ -8,7 +8,6 @@ from typing import Any, Literal, get_args
 from dpviz.base.errors import InputError, check_number, shown
 from dpviz.family.card import VariantName, check_variant
 from dpviz.family.parameter import (
-    CHOOSE,
     EPSILON,
     GIVEN,
     Choose,
@@ -80,14 +79,6 @@ PARAMETERS = (
         geometry={"options": GEOMETRIES},
         temperature={"options": TEMPERATURES},
         cells={"options": CELLS},
-    ),
-    replace(
-        CHOOSE,
-        label="Choose K",
-        help=(
-            "By hand: K is the number on the slider. Privately: the method chooses K from noisy "
-            "counts that it releases anyway, and not from a true result; this costs no further ε."
-        ),
     ),
 )
 

@@ -101,15 +101,6 @@ PARAMETERS = (
         wavelet={"options": wavelet_names(), "check": check_wavelet},
         synopsis={"options": SYNOPSES, "default": SYNOPSES[0]},
     ),
-    replace(
-        CHOOSE,
-        label="Choose g and p",
-        help=(
-            "By hand: the sliders give g and p. Privately: the technique finds g from a noisy "
-            "number of records, for 3% of ε, and p from noisy counts that it needs in any case. "
-            "So g and p reveal nothing more about the data."
-        ),
-    ),
 )
 
 
