@@ -292,14 +292,8 @@ def copy(tmp_path_factory) -> Copy:
     copy.adding("technique")
     copy.write(f"{family}/methods/toy.py", METHOD)
     copy.write("dpviz/docs/methods/toy.md", PROOF)
-    # This works for any layout of the registry, because a copy need not be sorted.
-    registry = r"\n_METHODS = registry\(\s*\(\s*"
-    copy.edit(
-        f"{family}/methods/__init__.py",
-        lambda text: re.sub(
-            registry, lambda m: f"\nfrom dpviz.wavecluster.methods import toy\n{m[0]}toy, ", text
-        ),
-    )
+    registry = r"registry\(\s*__name__,\s*\("
+    copy.after(f"{family}/methods/__init__.py", registry, '"toy", ')
     copy.edit(f"{family}/estimators.py", lambda text: text + ESTIMATOR)
     copy.after(f"{family}/estimators.py", r"__all__ = \[", '"Toy", ')
     row = "| `{}` | noise | nobody | `sound`: yes |\n"
@@ -349,15 +343,7 @@ def add_means(copy: Copy, row: str) -> None:
     family = "dpviz/kmeans"
     copy.write(f"{family}/methods/toymeans.py", MEANS)
     copy.write("dpviz/docs/methods/toymeans.md", PROOF)
-    copy.after(
-        f"{family}/methods/__init__.py",
-        r"\nfrom dpviz.kmeans.methods import \(\n",
-        "    toymeans,\n",
-    )
-    copy.edit(
-        f"{family}/methods/__init__.py",
-        lambda text: text.replace("        dplloyd,\n", "        toymeans,\n        dplloyd,\n"),
-    )
+    copy.after(f"{family}/methods/__init__.py", '"kmeans", ', '"toymeans", ')
     copy.after(f"{family}/parameters.py", r'    "dplloyd": _LLOYD,\n', '    "toymeans": _LLOYD,\n')
     copy.edit(f"{family}/estimators.py", lambda text: text + MEANS_ESTIMATOR)
     copy.after(f"{family}/estimators.py", r"__all__ = \[", '"ToyMeans", ')

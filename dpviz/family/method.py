@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from dpviz.family.card import Card
@@ -33,17 +34,20 @@ def _run(module: Any, material: Any, config: Any, accountant: Any) -> Any:
     return module.run(material, own, accountant)
 
 
-def registry(modules: Sequence[Any], *, seconds: float, unit: float) -> dict[str, Method]:
-    """Methods of modules, by name; ``SECONDS`` and ``UNIT`` of a module replace the defaults."""
+def registry(
+    package: str, names: Sequence[str], *, seconds: float, unit: float
+) -> dict[str, Method]:
+    """Methods of the modules of a package; a module may have its own ``SECONDS`` and ``UNIT``."""
+    modules = {name: import_module(f"{package}.{name}") for name in names}
     return {
-        module.CARD.name: Method(
+        name: Method(
             card=module.CARD,
             run=partial(_run, module),
             seconds=getattr(module, "SECONDS", seconds),
             unit=getattr(module, "UNIT", unit),
             surprise=getattr(module, "surprise", None),
         )
-        for module in modules
+        for name, module in modules.items()
     }
 
 

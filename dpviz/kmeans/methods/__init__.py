@@ -3,40 +3,17 @@
 from __future__ import annotations
 
 from dpviz.family.method import registry
-from dpviz.kmeans.methods import (
-    contour,
-    dpkmeans_mapreduce,
-    dpkmeanspp,
-    dpkmeansup,
-    dplloyd,
-    dprefine,
-    eugkm,
-    gupt,
-    hybrid,
-    kmeans,
-    mcmc,
-    privgene,
-)
 from dpviz.privacy.secure import LATTICE
 
 METHODS = registry(
+    __name__,
     (
-        kmeans,
-        dplloyd,
-        dpkmeanspp,
-        dpkmeansup,
-        dpkmeans_mapreduce,
-        contour,
-        mcmc,
-        eugkm,
-        hybrid,
-        gupt,
-        privgene,
-        dprefine,
+        "kmeans", "dplloyd", "dpkmeanspp", "dpkmeansup", "dpkmeans_mapreduce", "contour", "mcmc",
+        "eugkm", "hybrid", "gupt", "privgene", "dprefine",
     ),
     seconds=0.025,
     unit=LATTICE,
-)
+)  # fmt: skip
 
 #: Default method.
 FIRST = "dprefine"

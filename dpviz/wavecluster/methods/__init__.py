@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from dpviz.family.method import registry
 from dpviz.wavecluster.choice import on_chosen_grid
-from dpviz.wavecluster.methods import baseline, privqt, privthr, privthrem, twostage, wavecluster
 
 _METHODS = registry(
-    (wavecluster, baseline, privqt, privthr, privthrem, twostage),
+    __name__,
+    ("wavecluster", "baseline", "privqt", "privthr", "privthrem", "twostage"),
     seconds=0.0005,
     unit=1.0,
 )
