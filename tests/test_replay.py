@@ -33,11 +33,10 @@ from dpviz.data.units import cap_records
 from dpviz.families import CARDS
 from dpviz.family.parameter import CHOOSE
 from dpviz.grid.domain import Domain
-from dpviz.kmeans.grid import CELLS
 from dpviz.kmeans.grid_seeds import SPARSE_BOX, WHOLE_BOX
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods.dprefine import GRID_COLUMNS
-from dpviz.kmeans.parameters import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
+from dpviz.kmeans.parameters import CELLS, DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES

@@ -14,8 +14,7 @@ from dpviz.base.arrays import Floats, Labels
 from dpviz.family.estimator import Estimator, PrivateParameters
 from dpviz.family.parameter import Choose
 from dpviz.kmeans.family import FAMILY
-from dpviz.kmeans.grid import Cells
-from dpviz.kmeans.parameters import Start, Temperature
+from dpviz.kmeans.parameters import Cells, Start, Temperature
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import Schedule

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats, Ints
 from dpviz.base.errors import InputError
-from dpviz.family.card import VariantName
-from dpviz.kmeans.choose_clusters import NoisyPoints
+from dpviz.family.parameter import PRIVATE
+from dpviz.kmeans.choose_clusters import USUAL, NoisyPoints
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import loops
 from dpviz.kmeans.records import UNLIMITED, Records
 from dpviz.privacy.mechanisms import Accountant
-
-Cells = Literal["su", "refined"]
-
-#: Rules for the number of cells: enough records per cell (Su et al. 2016), or least error bound.
-CELLS: tuple[Cells, ...] = get_args(Cells)
 
 #: Records per cell and per unit of 1/epsilon: of the paper (Su et al. 2016), and ours. With few
 #: records, 10 is too coarse: on S1 (K 15, epsilon 0.1) NICV is 2.2 times the true NICV (1.1 with
@@ -120,10 +115,10 @@ class Size:
 
 
 def noisy_size(
-    records: Records, accountant: Accountant, *, step: str, epsilon: float, variant: VariantName
+    records: Records, config: KMeansConfig, accountant: Accountant, *, step: str, epsilon: float
 ) -> Size:
     """Return the number of records: noisy, for a share of ``epsilon``, or true if published."""
-    if variant == "published":
+    if config.variant == "published":
         return Size(value=float(records.n), scale=0.0, left=epsilon)
     left = epsilon * (1 - SIZE_SHARE)
     noisy = accountant.laplace(f"{step}: records", records.n, sensitivity=1, epsilon=epsilon - left)
@@ -133,14 +128,12 @@ def noisy_size(
 
 def noisy_grid(
     records: Records,
+    config: KMeansConfig,
     accountant: Accountant,
     *,
     step: str,
     epsilon: float,
-    clusters: int,
-    variant: VariantName,
     size: Size | None = None,
-    cells: Cells = "su",
 ) -> NoisyGrid:
     """Release a uniform grid of counts for ``epsilon``; a sound grid has at least K cells.
 
@@ -149,19 +142,20 @@ def noisy_grid(
     onto the simplex with their total.
     """
     if size is None:
-        size = noisy_size(records, accountant, step=step, epsilon=epsilon, variant=variant)
+        size = noisy_size(records, config, accountant, step=step, epsilon=epsilon)
         epsilon = size.left
-    ndim = records.domain.ndim
-    if cells == "refined":
+    clusters = USUAL if config.choose == PRIVATE else config.clusters
+    ndim, published = records.domain.ndim, config.variant == "published"
+    if config.cells == "refined":
         shape = refined_sides(size.value, epsilon, ndim, clusters)
-    elif variant == "published":
+    elif published:
         shape = printed_sides(size.value, epsilon, ndim)
     else:
-        shape = grid_sides(size.value, epsilon, ndim, clusters, PER_CELL[variant])
+        shape = grid_sides(size.value, epsilon, ndim, clusters, PER_CELL[config.variant])
     counts = cell_counts(records, shape)
     noisy_counts = accountant.laplace(step, counts, sensitivity=1, epsilon=epsilon)
     scale = accountant.ledger.spends[-1].scale
-    if variant == "published":
+    if published:
         weights = np.maximum(noisy_counts, 0)
     else:
         # Each weight is the variance of the other total: m cells, or the number of records.

@@ -187,14 +187,7 @@ def _start(
     if config.variant == "published":
         centers = seeding(records.scaled(space), None, K, generator)
         return centers, None, _shares(config, epsilon, steps)
-    grid = noisy_grid(
-        records,
-        accountant,
-        step="start",
-        epsilon=START_SHARE * epsilon,
-        clusters=K,
-        variant=config.variant,
-    )
+    grid = noisy_grid(records, config, accountant, step="start", epsilon=START_SHARE * epsilon)
     centers = space.placed(seeding(*grid.places(), K, generator))
     left = epsilon - START_SHARE * epsilon
     return centers, grid, _shares(config, left, steps)

@@ -15,16 +15,18 @@ from dpviz.family.parameter import (
     check_option,
     parameters_of,
 )
-from dpviz.kmeans.grid import CELLS, Cells
 from dpviz.kmeans.schedule import SCHEDULES, Schedule
 from dpviz.kmeans.space import GEOMETRIES, Geometry
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 
 Start = Literal["sphere_packing", "random", "records", "partition", "kmeans++", "utility_plus"]
 Temperature = Literal["printed", "posterior"]
+Cells = Literal["su", "refined"]
 
 STARTS: tuple[Start, ...] = get_args(Start)
 TEMPERATURES: tuple[Temperature, ...] = get_args(Temperature)
+#: Rules for the number of cells: enough records per cell (Su et al. 2016), or least error bound.
+CELLS: tuple[Cells, ...] = get_args(Cells)
 
 MAX_CLUSTERS, MAX_ITERATIONS = 1000, 100
 

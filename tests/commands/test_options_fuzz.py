@@ -19,9 +19,8 @@ import pytest
 from dpviz.commands.command_line import main
 from dpviz.experiments.illustrations import FIGURES
 from dpviz.families import CARDS
-from dpviz.kmeans.grid import CELLS
 from dpviz.kmeans.methods import METHODS as KMEANS
-from dpviz.kmeans.parameters import STARTS, TEMPERATURES
+from dpviz.kmeans.parameters import CELLS, STARTS, TEMPERATURES
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER

@@ -455,9 +455,8 @@ def test_the_rule_decides_about_the_grid_and_its_price_stays() -> None:
     shapes = {}
     for cells in ("su", "refined"):
         accountant = Accountant(SeededNoise(3), 1.0)
-        grid = noisy_grid(
-            records, accountant, step="cells", epsilon=1.0, clusters=5, variant="sound", cells=cells
-        )
+        config = KMeansConfig(method="eugkm", clusters=5, cells=cells)
+        grid = noisy_grid(records, config, accountant, step="cells", epsilon=1.0)
         shapes[cells] = grid.shape
         assert accountant.ledger.epsilon == pytest.approx(1.0)
         assert len(grid.counts) == len(grid.weights) == math.prod(grid.shape)

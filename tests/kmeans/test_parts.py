@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise
 from typing import Any
@@ -749,9 +750,8 @@ def test_weights_of_the_grid_stand_where_the_records_are(
     if seed % 2:
         place = inside(domain, np.random.default_rng(seed), 1)[0]
     records = Records.build(Dataset(name="", points=np.tile(place, (40, 1))), domain)
-    grid = noisy_grid(
-        records, silent(), step="cells", epsilon=1.0, clusters=30, variant="published"
-    )
+    config = KMeansConfig(method="eugkm", clusters=30, variant="published")
+    grid = noisy_grid(records, config, silent(), step="cells", epsilon=1.0)
     assert grid.centers.shape == (len(grid.weights), domain.ndim)
     assert grid.weights.sum() == pytest.approx(40)
     heaviest = int(np.argmax(grid.weights))
@@ -773,7 +773,8 @@ def test_sound_grid_pays_for_the_size_that_it_uses(relation: Any) -> None:
     unit = Neighbours(relation=relation, cap=2)
     times = 2 if relation == "add_remove" else 4
     accountant = Accountant(SeededNoise(3), 1.0, unit)
-    grid = noisy_grid(records, accountant, step="cells", epsilon=0.5, clusters=3, variant="sound")
+    config = KMeansConfig(method="eugkm", clusters=3)
+    grid = noisy_grid(records, config, accountant, step="cells", epsilon=0.5)
     size, cells = accountant.ledger
     assert (size.step, cells.step) == ("cells: records", "cells")
     assert (size.epsilon, cells.epsilon) == (pytest.approx(0.01), pytest.approx(0.49))
@@ -788,9 +789,8 @@ def test_sound_grid_pays_for_the_size_that_it_uses(relation: Any) -> None:
     assert grid.weights.sum() == pytest.approx(total)
     # The published variant uses the true number of records, and the whole budget for the cells.
     accountant = Accountant(SeededNoise(3), 1.0, unit)
-    grid = noisy_grid(
-        records, accountant, step="cells", epsilon=0.5, clusters=3, variant="published"
-    )
+    config = replace(config, variant="published")
+    grid = noisy_grid(records, config, accountant, step="cells", epsilon=0.5)
     (cells,) = accountant.ledger
     assert (cells.epsilon, cells.scale) == (0.5, pytest.approx(times / 0.5))
     assert grid.shape == printed_sides(4000, 0.5, 2)
@@ -802,17 +802,9 @@ def test_sound_grid_pays_for_the_size_that_it_uses(relation: Any) -> None:
 
 def test_totals_that_noise_made_negative_count_as_none() -> None:
     records = records_of(np.zeros((1, 2)))
-    grids = [
-        noisy_grid(
-            records,
-            Accountant(SeededNoise(seed), 0.1),
-            step="cells",
-            epsilon=0.1,
-            clusters=5,
-            variant="sound",
-        )
-        for seed in range(40)
-    ]
+    config = KMeansConfig(method="eugkm", clusters=5)
+    accountants = (Accountant(SeededNoise(seed), 0.1) for seed in range(40))
+    grids = [noisy_grid(records, config, one, step="cells", epsilon=0.1) for one in accountants]
     assert min(grid.weights.sum() for grid in grids) == 0
     for grid in grids:
         assert (grid.weights >= 0).all()

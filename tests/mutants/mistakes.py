@@ -502,7 +502,7 @@ MISTAKES: dict[str, Mistake] = {
         "kmeans/test_methods.py",
         "kmeans/test_parts.py",
         size_is_the_true_one=(
-            'if variant == "published":\n        return Size',
+            'if config.variant == "published":\n        return Size',
             "if True:\n        return Size",
         ),
     ),

@@ -32,10 +32,9 @@ from dpviz.families import CARDS
 from dpviz.family.parameter import CHOOSE
 from dpviz.grid.domain import Domain
 from dpviz.kmeans import grid as kmeans_grid
-from dpviz.kmeans.grid import CELLS
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods import gupt, mcmc
-from dpviz.kmeans.parameters import DEFAULTS, STARTS, KMeansConfig
+from dpviz.kmeans.parameters import CELLS, DEFAULTS, STARTS, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES, Space

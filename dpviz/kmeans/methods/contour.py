@@ -26,14 +26,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         contours = partial(records.contours, space)
     else:
         share = START_SHARE * config.epsilon
-        grid = noisy_grid(
-            records,
-            accountant,
-            step="contours",
-            epsilon=share,
-            clusters=config.clusters,
-            variant=config.variant,
-        )
+        grid = noisy_grid(records, config, accountant, step="contours", epsilon=share)
         places, weights = grid.places()
         contours = partial(simplified_silhouettes, space.placed(places), weights=weights)
     run = lloyd(

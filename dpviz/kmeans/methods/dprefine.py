@@ -141,15 +141,8 @@ def few(ndim: int, records: float) -> bool:
 def _plain(
     records: Records, accountant: Accountant, config: KMeansConfig, epsilon: float, size: Estimate
 ) -> KMeansRun:
-    grid = noisy_grid(
-        records,
-        accountant,
-        step="cells",
-        epsilon=epsilon,
-        clusters=USUAL if config.choose == PRIVATE else config.clusters,
-        variant="sound",
-        size=Size(value=size.value, scale=math.sqrt(size.variance / 2), left=epsilon),
-    )
+    known = Size(value=size.value, scale=math.sqrt(size.variance / 2), left=epsilon)
+    grid = noisy_grid(records, config, accountant, step="cells", epsilon=epsilon, size=known)
     return replace(from_grid(grid, records, config, accountant), decision=_PLAIN)
 
 

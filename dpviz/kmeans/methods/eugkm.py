@@ -7,7 +7,7 @@ import numpy as np
 from dpviz.base.arrays import Floats
 from dpviz.family.card import card_of
 from dpviz.family.parameter import PRIVATE
-from dpviz.kmeans.choose_clusters import USUAL, choose_clusters
+from dpviz.kmeans.choose_clusters import choose_clusters
 from dpviz.kmeans.grid import NoisyGrid, noisy_grid
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.parameters import KMeansConfig, takes
@@ -26,16 +26,7 @@ CARD = card_of(__file__, takes("eugkm"))
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
     """Run k-means on a noisy grid (Su et al., EUGkM); choose K from the grid if configured."""
-    clusters = USUAL if config.choose == PRIVATE else config.clusters
-    grid = noisy_grid(
-        records,
-        accountant,
-        step="cells",
-        epsilon=config.epsilon,
-        clusters=clusters,
-        variant=config.variant,
-        cells=config.cells or "su",
-    )
+    grid = noisy_grid(records, config, accountant, step="cells", epsilon=config.epsilon)
     return from_grid(grid, records, config, accountant)
 
 

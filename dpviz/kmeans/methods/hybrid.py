@@ -32,18 +32,11 @@ CARD = card_of(__file__, takes("hybrid"))
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
     """Run EUGkM, then one iteration if its expected error is small enough (Su et al., Hybrid)."""
     space, K, variant = space_of(records, config), config.clusters, config.variant
-    size = noisy_size(records, accountant, step="cells", epsilon=config.epsilon, variant=variant)
+    size = noisy_size(records, config, accountant, step="cells", epsilon=config.epsilon)
     times = config.neighbours.multiplier
     rest = size.left / 2 if iterates(variant, size.value, size.left, space, K, times) else 0.0
-    grid = noisy_grid(
-        records,
-        accountant,
-        step="cells",
-        epsilon=size.left - rest,
-        clusters=K,
-        variant=variant,
-        size=size,
-    )
+    left = size.left - rest
+    grid = noisy_grid(records, config, accountant, step="cells", epsilon=left, size=size)
     centers = grid_centers(grid, K, config, accountant.noise.generator("restarts"))
     if rest:
         run = lloyd(records, config, accountant, epsilon=rest, start=space.placed(centers))
