@@ -93,21 +93,13 @@ _CHOICE = "choice of "
 
 
 def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | None:
-    """Judge the clusters of a release.
+    """Judge the clusters of a release; None if the method publishes no numbers of records.
 
-    Parameters
-    ----------
-    null_sets
-        Maximum number of null sets of each kind; by default the number that keeps ``LEVEL``. A
-        smaller number is faster, and only tests whether the judgement works at all.
-
-    Returns
-    -------
-    dict or None
-        ``clusters``: numbers of the doubtful clusters, from 1. ``level``: among releases of data
-        without clusters, at most this share has a cluster that passes as real. ``how``: the rule,
-        and the meaning of "without clusters". The result is None if the method publishes no numbers
-        of records.
+    ``clusters``: numbers of the doubtful clusters, from 1. ``level``: among releases of data
+    without clusters, at most this share has a cluster that passes as real. ``how``: the rule, and
+    the meaning of "without clusters". ``null_sets``: at most so many of each kind; by default the
+    number that keeps ``LEVEL``. A smaller number is faster, and only tests whether the judgement
+    works at all.
     """
     result = document["result"]
     if result["counts"] is None:
@@ -144,14 +136,8 @@ def _cells(document: Document, null_sets: int | None) -> Mask:
 def fitted(blocks: Floats, room: Floats, group: int) -> Floats:
     """Records of each block, without clusters: a level times the shares of its row, its column, ...
 
-    Parameters
-    ----------
-    blocks
-        Noisy numbers of records, shape (b, ...).
-    room
-        Number of cells of each block, in the same shape; a block of padding has no cells.
-    group
-        Number of records at one place.
+    Blocks (b, ...) have noisy numbers of records, and ``room``, in the same shape, their numbers of
+    cells: a block of padding has none. ``group`` records are at one place.
     """
     shape = np.ones(())
     for axis in range(blocks.ndim):
@@ -268,19 +254,9 @@ def _centers(document: Document, null_sets: int | None) -> Mask:
 def uneven(result: Mapping[str, Any], bounds: Floats) -> Floats:
     """Two distances between the centres and the centres of evenly spread records, shape (2,).
 
-    Parameters
-    ----------
-    result
-        Centres and their numbers of records.
-    bounds
-        Bounds of the domain, shape (d, 2).
-
-    Returns
-    -------
-    numpy.ndarray
-        First, the mean squared distance of the centres from the middles of their areas, weighted by
-        area, where all sides of the domain have length 1. Second, the share of the records that
-        would have to move so that each area has its share.
+    First, the mean squared distance of the centres from the middles of their areas, weighted by
+    area, where all sides of the domain (bounds (d, 2)) have length 1. Second, the share of the
+    records that would have to move so that each area has its share.
     """
     if result["counts"] is None:
         return np.zeros(2)

@@ -43,22 +43,15 @@ Accounting = Callable[..., SecureAccountant]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Released:
-    """Result of a release.
-
-    Parameters
-    ----------
-    remaining
-        Remaining epsilon of the budget; None if it could not be read after the release.
-    document
-        The published document, as in ``release.json``.
-    files
-        Contents of the bundle by file name.
-    """
+    """Result of a release."""
 
     entry: Entry
+    #: Remaining epsilon of the budget; None if it could not be read after the release.
     remaining: float | None
+    #: The published document, as in ``release.json``.
     document: Document
     folder: Path
+    #: Contents of the bundle by file name.
     files: dict[str, bytes]
 
     @property
@@ -71,19 +64,13 @@ class Released:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A request with its data, after all checks; ready for the final run.
-
-    Parameters
-    ----------
-    material
-        Data in the form that the method reads.
-    counted
-        Whether the data were given as a grid of counts.
-    """
+    """A request with its data, after all checks; ready for the final run."""
 
     request: Request
     columns: tuple[str, ...]
+    #: Data in the form that the method reads.
     material: Material
+    #: Whether the data were given as a grid of counts.
     counted: bool = False
 
     @classmethod
@@ -111,12 +98,9 @@ class Prepared:
     def of_stored(cls, source: Stored, request: Request, engine: Engine) -> Prepared:
         """Check stored records and request, and combine them.
 
-        Parameters
-        ----------
-        source
-            Records in Parquet files, because the type of each column shows that it contains
-            numbers. In a text file, each record would decide whether a cell is a number. If the
-            privacy unit is a person, no person has more records than the cap.
+        The records are in Parquet files, because the type of each column shows that it contains
+        numbers: in a text file, each record would decide whether a cell is a number. If the privacy
+        unit is a person, no person has more records than the cap.
         """
         request.check()
         check_parts(source)

@@ -44,23 +44,12 @@ ABOUT = {
 
 
 def files(document: Mapping[str, Any]) -> dict[str, bytes]:
-    """Make all files of a release.
+    """Make all files of a release: their contents by name.
 
-    The same document always gives the same bytes, even after the document was written to
-    ``release.json`` and read again. Raises ValueError if a number is NaN or infinite.
-
-    Parameters
-    ----------
-    document
-        A document that is valid for ``release.schema.json`` and serializable: without arrays, NaN
-        or infinity.
-
-    Returns
-    -------
-    dict
-        Content of each file by its name: ``report.html``, ``README.txt``, ``release.json``,
-        ``release.schema.json``; ``cells.csv`` or ``centers.csv``. A release with two columns also
-        has ``clusters.geojson``, ``clusters.svg`` and, for cells, ``counts.svg``.
+    The document is valid for ``release.schema.json`` and serializable. The same document always
+    gives the same bytes, even after it was written to ``release.json`` and read again. Raises
+    ValueError if a number is NaN or infinite. Only a release with two columns has maps, and only
+    cells ``counts.svg``.
     """
     text = written(document)
     document = json.loads(text)

@@ -24,20 +24,14 @@ _DIGITS = 12
 
 
 def clusters(document: Document) -> dict[str, Any]:
-    """One feature per cluster, in the order of the clusters' numbers.
+    """One feature per cluster, in the order of the clusters' numbers, for a domain of two columns.
 
     Coordinates are in the units of the data. If the columns are named longitude and latitude, in
     any order, a coordinate pair is (longitude, latitude), otherwise (first column, second column).
     ``columns`` and ``center`` have the same order. Outer rings are counter-clockwise, holes are
-    clockwise.
-
-    Parameters
-    ----------
-    document
-        A release whose domain has two columns. For cells, a polygon is the union of the cluster's
-        cells. For centres, a polygon is the part of the domain that is nearest to the centre, after
-        both columns are scaled to the same length. If two centres are equal, the first centre gets
-        the polygon.
+    clockwise. For cells, a polygon is the union of the cluster's cells. For centres, it is the part
+    of the domain that is nearest to the centre, after both columns are scaled to the same length;
+    if two centres are equal, the first centre gets the polygon.
     """
     document = on_map(document)
     facts = cluster_facts(document)
@@ -208,21 +202,11 @@ def _of_centers(document: Document) -> tuple[list[Geometry], list[float]]:
 
 
 def regions(centers: Floats) -> list[list[Point]]:
-    """Part of the unit square nearest to each centre, as a convex polygon.
+    """Part of the unit square nearest to each centre (K, 2), as a convex polygon: K open rings.
 
-    The other centres, from near to far, each cut off a half-plane. The loop stops when the
-    remaining centres are too far away to reach the polygon.
-
-    Parameters
-    ----------
-    centers
-        Shape (K, 2).
-
-    Returns
-    -------
-    list
-        K rings, counter-clockwise, not closed. A ring is empty if its centre equals an earlier
-        centre, or if no place is nearest to the centre.
+    Rings are counter-clockwise; empty if the centre equals an earlier centre, or if no place is
+    nearest to it. The other centres, from near to far, each cut off a half-plane. The loop stops
+    when the remaining centres are too far away to reach the polygon.
     """
     squares = ((centers[:, None] - centers) ** 2).sum(axis=2)
     orders = np.argsort(squares, axis=1, kind="stable")

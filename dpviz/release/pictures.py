@@ -63,29 +63,20 @@ _HATCHING = (
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """A plot with its axes and title.
+    """A plot with its axes and title."""
 
-    Parameters
-    ----------
-    columns, bounds
-        Names and bounds of the two axes: the first axis is horizontal, the second axis is vertical.
-    left, width, height
-        Position and size of the plot; its top is fixed.
-    right
-        Space to the right of the plot.
-    ticks
-        Values and texts of the ticks on each axis.
-    narrowest
-        Minimum width of the whole picture, for its heading.
-    """
-
+    #: Names and bounds of the two axes: the first axis is horizontal, the second axis is vertical.
     columns: tuple[str, str]
     bounds: tuple[tuple[float, float], tuple[float, float]]
+    #: Position and size of the plot; its top is fixed.
     left: float
     width: float
     height: float
+    #: Space to the right of the plot.
     right: float
+    #: Values and texts of the ticks on each axis.
     ticks: tuple[list[tuple[float, str]], list[tuple[float, str]]]
+    #: Minimum width of the whole picture, for its heading.
     narrowest: float = _NARROWEST
 
     @classmethod

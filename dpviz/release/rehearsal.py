@@ -74,19 +74,13 @@ _NEARER, _SHARE = 0.5, 0.1
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StandIn:
-    """Public data that replace the owner's data.
+    """Public data that replace the owner's data."""
 
-    Parameters
-    ----------
-    title
-        Description for use in a sentence: "five made-up clusters".
-    labels
-        True cluster of each record, shape (n,); -1 for no cluster.
-    """
-
+    #: Description for use in a sentence: "five made-up clusters".
     title: str
     dataset: Dataset
     domain: Domain
+    #: True cluster of each record, shape (n,); -1 for no cluster.
     labels: Labels
 
     @cached_property
@@ -113,37 +107,25 @@ class PublicData:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Drawn:
-    """One draw, kept for a picture.
-
-    Parameters
-    ----------
-    real
-        Whether each cluster of the draw is a true cluster, shape (R,).
-    """
+    """One draw, kept for a picture."""
 
     result: Mapping[str, Any]
+    #: Whether each cluster of the draw is a true cluster, shape (R,).
     real: Mask
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Found:
-    """Results of draws on a stand-in, one value for each draw.
-
-    Parameters
-    ----------
-    reported
-        Number of clusters of each draw, shape (R,).
-    invented
-        Number of clusters that match no true cluster; clusters are matched one to one by shared
-        records. 0 if the method is given the number of clusters.
-    again
-        Number of true clusters that are found again: they share at least half of their records with
-        one cluster of the draw.
-    """
+    """Results of draws on a stand-in, one value for each draw."""
 
     true: int
+    #: Number of clusters of each draw, shape (R,).
     reported: Floats
+    #: Number of clusters that match no true cluster; clusters are matched one to one by shared
+    #: records. 0 if the method is given the number of clusters.
     invented: Floats
+    #: Number of true clusters that are found again: they share at least half of their records with
+    #: one cluster of the draw.
     again: Floats
     drawn: tuple[Drawn, ...] = ()
 
@@ -161,17 +143,12 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Forecast:
-    """Expected result of one plan.
-
-    Parameters
-    ----------
-    nothing
-        Number of clusters of each draw on evenly spread records, shape (R,). Empty before these
-        draws, and if the method is given the number of clusters.
-    """
+    """Expected result of one plan."""
 
     request: Request
     found: Found
+    #: Number of clusters of each draw on evenly spread records, shape (R,). Empty before these
+    #: draws, and if the method is given the number of clusters.
     nothing: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
@@ -222,23 +199,16 @@ class Forecast:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rehearsal:
-    """Result of a rehearsal.
-
-    Parameters
-    ----------
-    places
-        Positions of the stand-in's true clusters, shape (clusters, d).
-    plan
-        Expected result of the plan in use.
-    best
-        Expected result of the recommended plan. Equal to ``plan`` if no other plan is better. None
-        if no other plan was tried yet.
-    """
+    """Result of a rehearsal."""
 
     stand_in: str
     records: int
+    #: Positions of the stand-in's true clusters, shape (clusters, d).
     places: Floats
+    #: Expected result of the plan in use.
     plan: Forecast
+    #: Expected result of the recommended plan. Equal to ``plan`` if no other plan is better. None
+    #: if no other plan was tried yet.
     best: Forecast | None = None
 
     @property
@@ -419,12 +389,7 @@ def other_plans(request: Request, records: int, *, counted: bool = False) -> lis
 
     If one of these plans is in use, its list of other plans is a subset of this list. Budget,
     neighbours, number of clusters and everything else that does not belong to the method stay the
-    same.
-
-    Parameters
-    ----------
-    counted
-        Whether the data are given as a grid of counts; such data keep their cells.
+    same. Data given as a grid of counts (``counted``) keep their cells.
     """
     family, config = request.family, request.config
     groups: list[list[Any]] = []
@@ -478,13 +443,9 @@ def rehearse(
 ) -> Rehearsal:
     """Run a planned release many times on public data, then other plans that may be better.
 
-    Raises InputError if the plan does not fit the stand-in.
-
-    Parameters
-    ----------
-    seen
-        Function that receives the results so far: after the first draw, after a few draws, after
-        all draws of the plan, and after the draws on data without clusters.
+    Raises InputError if the plan does not fit the stand-in. ``seen`` receives the results so far:
+    after the first draw, after a few draws, after all draws of the plan, and after those on data
+    without clusters.
     """
     records = stand_in.dataset.n
     groups = other_plans(request, records, counted=counted)

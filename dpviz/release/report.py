@@ -37,16 +37,10 @@ if TYPE_CHECKING:
 
 
 def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) -> str:
-    """Write the report.
+    """Write the report, which is also well-formed XML.
 
-    The page is also well-formed XML.
-
-    Parameters
-    ----------
-    made
-        Content of the files that exist so far, including the maps if the release has maps.
-    names
-        Name and description of every file of the bundle.
+    ``made``: contents of the files that exist so far, including the maps if the release has maps.
+    ``names``: name and description of every file of the bundle.
     """
     from markupsafe import Markup
 

@@ -26,28 +26,20 @@ class Request:
 
     Raises InputError if the title is too long for one line, or if there is a cap but no unit
     column.
-
-    Parameters
-    ----------
-    config
-        Method, budget, neighbours and parameters, for either family.
-    domain
-        Bounds of the columns; None if no bounds are declared.
-    unit
-        Column that identifies persons, if the privacy unit is a person; None if the unit is a
-        record.
-    title
-        The owner's title in the bundle; may be empty.
-    date
-        Day of the release, as YYYY-MM-DD; "" if the bundle has no date. It is set before the run,
-        so it does not show how long the run takes.
     """
 
+    #: Method, budget, neighbours and parameters, for either family.
     config: Configuration
+    #: Bounds of the columns; None if no bounds are declared.
     domain: Domain | None
     outside: Outside = "clip"
+    #: Column that identifies persons, if the privacy unit is a person; None if the unit is a
+    #: record.
     unit: str | None = None
+    #: The owner's title in the bundle; may be empty.
     title: str = ""
+    #: Day of the release, as YYYY-MM-DD; "" if the bundle has no date. It is set before the run, so
+    #: it does not show how long the run takes.
     date: str = ""
 
     def __post_init__(self) -> None:

@@ -34,28 +34,19 @@ MARGIN = math.log(20)
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterFacts:
-    """Facts about one cluster for the tables.
-
-    Parameters
-    ----------
-    cells
-        Number of the cluster's blocks of count cells; 0 if the cluster has a centre instead.
-    counted
-        Number of noisy counts in the sum ``count``.
-    count
-        Noisy number of records; None if the method has no such number.
-    extents
-        Lowest and highest value in each column; None if the cluster has a centre instead.
-    doubtful
-        Whether noise alone could have made the cluster; None if the clusters were not judged.
-    """
+    """Facts about one cluster for the tables."""
 
     number: int
+    #: Number of the cluster's blocks of count cells; 0 if the cluster has a centre instead.
     cells: int = 0
+    #: Number of noisy counts in the sum ``count``.
     counted: int = 1
+    #: Noisy number of records; None if the method has no such number.
     count: float | None
+    #: Lowest and highest value in each column; None if the cluster has a centre instead.
     extents: tuple[tuple[float, float], ...] | None = None
     center: tuple[float, ...] | None = None
+    #: Whether noise alone could have made the cluster; None if the clusters were not judged.
     doubtful: bool | None = None
 
 
