@@ -9,10 +9,10 @@ the run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any
 
 from dpviz import __version__
 from dpviz.base.serialize import jsonable
@@ -30,42 +30,27 @@ FORMAT, VERSION = "dpviz release", 2
 Document = dict[str, Any]
 
 
-class Material(Protocol):
-    """Declared facts about the data, without its records."""
-
-    @property
-    def domain(self) -> Domain:
-        """Declared bounds."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """Parameters that were derived from the data."""
-
-    @property
-    def counted(self) -> bool:
-        """Whether the data were given as a grid of counts."""
-
-
 def document(
     request: Request,
-    material: Material,
     run: Any,
     accountant: SecureAccountant,
+    *,
+    columns: Sequence[str],
+    domain: Domain,
+    given: dict[str, Any],
+    counted: bool,
     null_sets: int | None = None,
 ) -> Document:
-    """Build the published document of a run.
+    """Build the published document of a run on a grid of counts (``counted``) or on records.
 
-    The request contains the budget that was debited. The accountant stores each spend and its
-    certified epsilon.
+    The request contains the budget that was debited; the accountant has each spend and its
+    certified epsilon. Of the data, only declared facts are passed, and parameters ``given`` by
+    them.
     """
     opendp = version("opendp")
     # If the method chose parameters itself, its configuration contains their values. A grid of
     # counts keeps its own cells.
-    fixed = material.given if material.counted else ()
+    fixed = given if counted else ()
     chosen = [name for name in request.family.chosen(request.config) if name not in fixed]
     values = {name: getattr(run.config, name) for name in chosen}
     made = {
@@ -75,16 +60,16 @@ def document(
         **({"date": request.date} if request.date else {}),
         "software": {"dpviz": __version__, "opendp": opendp},
         "method": _method(request),
-        "parameters": jsonable(request.parameters | material.given | values),
+        "parameters": jsonable(request.parameters | given | values),
         **({"chosen": {"parameters": chosen, "how": run.decision}} if chosen else {}),
         "privacy": _privacy(request, accountant, opendp),
         "domain": {
-            "columns": list(material.columns),
-            "bounds": jsonable(material.domain.bounds),
+            "columns": list(columns),
+            "bounds": jsonable(domain.bounds),
             # If the data are counts, points outside the domain were treated before the release.
-            "outside": "counted" if material.counted else request.outside,
+            "outside": "counted" if counted else request.outside,
         },
-        "result": jsonable(request.family.released(run, material.domain)),
+        "result": jsonable(request.family.released(run, domain)),
     }
     doubts = doubt(made, null_sets)
     return made if doubts is None else made | {"doubtful": doubts}

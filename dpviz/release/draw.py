@@ -22,7 +22,6 @@ from dpviz.data.stored import ParquetPart, Stored, whole_rows
 from dpviz.data.units import cap_records
 from dpviz.family.family import Material
 from dpviz.grid.counts import MAX_EXACT
-from dpviz.grid.domain import Domain
 from dpviz.privacy.budget_log import Entry, decimal, granted
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.secure import SecureAccountant
@@ -111,11 +110,6 @@ class Prepared:
         return cls(request, source.columns, material)
 
     @property
-    def domain(self) -> Domain:
-        """Declared bounds."""
-        return self.material.domain
-
-    @property
     def what(self) -> dict[str, Any]:
         """Content of the entry in the lifetime budget."""
         request = self.request
@@ -143,7 +137,10 @@ class Prepared:
         unit = family.methods[config.method].unit
         accountant = accounting(config.epsilon, config.neighbours, unit=unit)
         run = family.run(self.material, config, accountant)
-        return document(request, self, run, accountant, null_sets)
+        return document(
+            request, run, accountant, columns=self.columns, domain=self.material.domain,
+            given=self.given, counted=self.counted, null_sets=null_sets,
+        )  # fmt: skip
 
 
 def check_parts(source: Stored) -> None:

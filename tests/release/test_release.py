@@ -173,8 +173,8 @@ def test_the_replay_finds_what_depends_on_the_data(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         draw,
         "document",
-        lambda *given: {
-            **honest(*given),
+        lambda *given, **named: {
+            **honest(*given, **named),
             "title": str(records.pop(0)),
         },
     )
