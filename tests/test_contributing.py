@@ -122,6 +122,10 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     return lloyd(records, config, accountant)
 '''
 
+MEANS_DEFAULTS = """\
+toymeans = { iterations = 5, start = "sphere_packing", schedule = "uniform", geometry = "box" }
+"""
+
 MEANS_ESTIMATOR = '''
 
 class ToyMeans(DPLloyd):
@@ -344,7 +348,7 @@ def add_means(copy: Copy, row: str) -> None:
     copy.write(f"{family}/methods/toymeans.py", MEANS)
     copy.write("dpviz/docs/methods/toymeans.md", PROOF)
     copy.after(f"{family}/methods/__init__.py", '"kmeans", ', '"toymeans", ')
-    copy.after(f"{family}/parameters.py", r'    "dplloyd": _LLOYD,\n', '    "toymeans": _LLOYD,\n')
+    copy.after(f"{family}/defaults.toml", r"\[usual\]\n", MEANS_DEFAULTS)
     copy.edit(f"{family}/estimators.py", lambda text: text + MEANS_ESTIMATOR)
     copy.after(f"{family}/estimators.py", r"__all__ = \[", '"ToyMeans", ')
     copy.edit(

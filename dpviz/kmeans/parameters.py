@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from dpviz.base.errors import InputError, check_number, shown
+from dpviz.base.tables import read_table_file
 from dpviz.family.card import VariantName, check_variant
-from dpviz.family.parameter import (
-    EPSILON,
-    GIVEN,
-    Choose,
-    Parameter,
-    check_option,
-    parameters_of,
-)
+from dpviz.family.parameter import EPSILON, Choose, Parameter, check_option, parameters_of
 from dpviz.kmeans.schedule import SCHEDULES, Schedule
 from dpviz.kmeans.space import GEOMETRIES, Geometry
 from dpviz.privacy.ledger import Neighbours, check_epsilon
@@ -30,45 +25,13 @@ CELLS: tuple[Cells, ...] = get_args(Cells)
 
 MAX_CLUSTERS, MAX_ITERATIONS = 1000, 100
 
-_LLOYD = {
-    "iterations": 5, "start": "sphere_packing", "schedule": "uniform", "geometry": "box",
-}  # fmt: skip
-_HU = {"iterations": 2, "start": "kmeans++", "schedule": "halving", "geometry": "box"}
-_MAPREDUCE = {"iterations": 3, "start": "partition", "schedule": "halving", "geometry": "box"}
+#: Defaults of each method in ``defaults.toml``: usual ones, then a variant's that differ.
+_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = read_table_file(
+    Path(__file__).with_name("defaults.toml"), dict[str, Any]
+)
 
 #: Choices of each method with their defaults; a method has no other choices.
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "kmeans": {},
-    "dplloyd": _LLOYD,
-    "dpkmeanspp": _HU,
-    "dpkmeansup": _HU | {"start": "utility_plus"},
-    "dpkmeans_mapreduce": _MAPREDUCE,
-    "contour": _MAPREDUCE,
-    "mcmc": _LLOYD | {"temperature": "printed"},
-    "eugkm": {"cells": "su", "choose": GIVEN},
-    "dprefine": {"choose": GIVEN},
-    "hybrid": {"geometry": "box"},
-    "gupt": {},
-    "privgene": {"iterations": 8},
-}
-
-#: Defaults of the published variant that differ from DEFAULTS.
-PRINTED: dict[str, dict[str, Any]] = {
-    "dplloyd": {"geometry": "l1"},
-    "dpkmeanspp": {"geometry": "cube", "iterations": 10},
-    "dpkmeansup": {"geometry": "cube", "iterations": 10},
-    "dpkmeans_mapreduce": {"geometry": "cube", "iterations": 10},
-    "contour": {"geometry": "cube", "iterations": 10},
-    "mcmc": {"geometry": "l1"},
-    "privgene": {"iterations": 20},
-}
-
-#: Defaults of the sound variant that differ from DEFAULTS: the noisy grid of a start leaves less
-#: budget. One step is best on S1 and Unbalance, two or three with many records (DS1-3).
-SOUND: dict[str, dict[str, Any]] = {
-    "dpkmeanspp": {"iterations": 1},
-    "dpkmeansup": {"iterations": 1},
-}
+DEFAULTS = _DEFAULTS["usual"]
 
 #: Parameters of the family, with the ranges of their sliders, in the order of the command line.
 PARAMETERS = (
@@ -142,8 +105,7 @@ class KMeansConfig:
 
 def defaults_of(method: str, variant: VariantName = "sound") -> dict[str, Any]:
     """Return a method's choices with their defaults in a variant."""
-    special = PRINTED if variant == "published" else SOUND
-    return DEFAULTS[method] | special.get(method, {})
+    return DEFAULTS[method] | _DEFAULTS[variant].get(method, {})
 
 
 def takes(method: str) -> tuple[Parameter, ...]:
