@@ -33,6 +33,7 @@ setup(
         "dpviz": ["py.typed"],
         "dpviz.app": [".streamlit/config.toml"],
         "dpviz.audit": ["*.json", "*.toml"],
+        "dpviz.base": ["*.toml"],
         "dpviz.commands": ["*.toml"],
         "dpviz.data": ["*.toml", "natural_earth/*.parquet"],
         "dpviz.docs": ["*.css", "*.j2", "*.js", "*.toml", "pages/*", "methods/*.md"],

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dpviz.base.latex import _MATHS, _SPECIAL, Lines, entry, escaped, figure, table
+from dpviz.base.latex import SIGNS, Lines, entry, escaped, figure, table
 from dpviz.families import CARDS
 from dpviz.papers.references import citation_file, keys, our_bibtex, references
 
 #: Allowed commands, each with the text that it prints.
 PRINTS = {
-    **{written: sign for sign, written in _SPECIAL.items()},
-    **{rf"\ensuremath{{{formula}}}": sign for sign, formula in _MATHS.items()},
+    **{written: sign for sign, written in SIGNS["special"].items()},
+    **{rf"\ensuremath{{{formula}}}": sign for sign, formula in SIGNS["maths"].items()},
     r"\ldots{}": "…",
     r"\textendash{}": "–",
     "-{}": "-",

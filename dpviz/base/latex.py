@@ -10,53 +10,20 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-#: Characters that LaTeX does not print as such; BibTeX needs complete pairs of braces.
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\textbraceleft{}",
-    "}": r"\textbraceright{}",
-    "$": r"\$",
-    "&": r"\&",
-    "%": r"\%",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\char34{}",
-    "'": r"\textquotesingle{}",
-    "`": r"\textasciigrave{}",
-}
+from dpviz.base.tables import read_table_file
 
-#: Signs in dpviz's own texts that pdfLaTeX has only in formulas.
-_MATHS = {
-    "ε": r"\varepsilon",
-    "α": r"\alpha",
-    "η": r"\eta",
-    "θ": r"\theta",
-    "β": r"\beta",
-    "γ": r"\gamma",
-    "ω": r"\omega",
-    "′": "'",
-    "×": r"\times",
-    "·": r"\cdot",
-    "≤": r"\le",
-    "≥": r"\ge",
-    "−": "-",
-    "∞": r"\infty",
-    "⁻": "^{-}",
-    **{sign: f"^{{{digit}}}" for digit, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
-}
+#: How LaTeX writes special characters, signs of formulas, and dashes.
+SIGNS: Mapping[str, Mapping[str, str]] = read_table_file(
+    Path(__file__).with_suffix(".toml"), Mapping[str, Mapping[str, str]]
+)
 
 _WRITTEN = str.maketrans(
     {
-        **_SPECIAL,
-        **{sign: rf"\ensuremath{{{formula}}}" for sign, formula in _MATHS.items()},
-        "…": r"\ldots{}",
-        "–": r"\textendash{}",
+        **SIGNS["special"],
+        **{sign: rf"\ensuremath{{{formula}}}" for sign, formula in SIGNS["maths"].items()},
+        **SIGNS["dashes"],
     }
 )
 
