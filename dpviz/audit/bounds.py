@@ -16,7 +16,6 @@ import numpy as np
 from scipy import special
 
 from dpviz.base.arrays import Floats, Indices
-from dpviz.base.errors import InputError
 
 Sign = Literal[">=", "<=", "==", "!="]
 
@@ -72,18 +71,9 @@ def lower_bound(without: Floats, joined: Floats) -> Bound:
     """Lower bound on epsilon from the scores (runs, columns) of independent runs on two data sets.
 
     ln(p_low / q_high) of the tested event, with one-sided Clopper-Pearson bounds on both
-    probabilities: at most the true epsilon with probability at least :data:`CONFIDENCE`. Raises
-    InputError if there are too few runs, or the shapes differ.
+    probabilities: at most the true epsilon with probability at least :data:`CONFIDENCE`. Both have
+    the same shape, with at least ``FEWEST`` runs.
     """
-    if without.shape != joined.shape or without.ndim != 2:
-        raise InputError(
-            f"scores of shapes {without.shape} and {joined.shape} can't be compared: "
-            "give the same number of runs and columns on both sides."
-        )
-    if len(without) < FEWEST:
-        raise InputError(
-            f"runs = {len(without)}: an audit needs at least {FEWEST} on each data set."
-        )
     half = len(without) // 2
     first, second = _rounded(without), _rounded(joined)
     choices = (

@@ -16,7 +16,6 @@ from dpviz.audit.bounds import CONFIDENCE, lower_bound
 from dpviz.audit.runs import checked_runs, collect
 from dpviz.audit.scenarios import Scenario
 from dpviz.base.display import Displayed
-from dpviz.base.errors import InputError, shown
 from dpviz.base.work import IsCancelled, Progress
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
 from dpviz.family.card import VariantName
@@ -80,7 +79,6 @@ def membership_experiment(
     epsilon: float = 1.0,
     *,
     variant: VariantName = "sound",
-    sample_name: str | None = None,
     draws: int = DRAWS,
     seed: int = 0,
     progress: Progress | None = None,
@@ -88,13 +86,13 @@ def membership_experiment(
 ) -> MembershipExperiment:
     """Sample numbers of clusters, with and without a person who connects two clusters.
 
-    With ``"wavecluster"`` there is no noise. ``sample_name`` None: the first sample set with such a
-    person. Raises InputError if technique or set is unsuitable, or a number is out of range.
+    With ``"wavecluster"`` there is no noise. Raises InputError if the technique is unsuitable, or a
+    number is out of range.
     """
     check_method(method, METHODS)
     card = METHODS[method].card
     check_epsilon(epsilon)
-    described = with_person(sample_name)
+    described = with_person()
     pair = pair_of(described)
     scenario = Scenario(
         name="one-person",
@@ -129,16 +127,9 @@ def membership_experiment(
     )
 
 
-def with_person(name: str | None = None) -> Sample:
-    """Return the named (or the first) sample set with a person who connects two clusters."""
-    fitting = [one for one in map(sample, sample_names()) if one.person is not None]
-    for one in fitting:
-        if name in (None, one.name):
-            return one
-    known = ", ".join(one.name for one in fitting)
-    raise InputError(
-        f'sample set "{shown(name)}" has no person who connects two clusters: choose from {known}.'
-    )
+def with_person() -> Sample:
+    """Return the first sample set with a person who connects two clusters."""
+    return next(one for one in map(sample, sample_names()) if one.person is not None)
 
 
 def pair_of(described: Sample) -> tuple[Source, Source]:

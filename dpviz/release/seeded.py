@@ -14,10 +14,7 @@ from dpviz.privacy.noise_source import SeededNoise
 
 
 class LatticeAccountant(Accountant):
-    """Adds discrete Laplace noise as a release does, but from a seed, so the result is not private.
-
-    ``unit`` is the spacing of the noise; see :class:`dpviz.family.method.Method`.
-    """
+    """Adds a release's discrete Laplace noise, spaced by ``unit``, but from a seed: not private."""
 
     def __init__(self, seed: int, config: Configuration, unit: float) -> None:
         super().__init__(SeededNoise(seed), config.epsilon, config.neighbours)

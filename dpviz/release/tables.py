@@ -263,11 +263,7 @@ def _facts_of_centers(document: Document) -> list[ClusterFacts]:
 
 
 def counting_step(document: Document) -> Mapping[str, Any] | None:
-    """The spend whose noise is in the counts of the result; None if several spends contribute.
-
-    Methods with a summary (Baseline, EUGkM) compute their counts from several noisy numbers, so the
-    noise of these counts has no single scale.
-    """
+    """The spend whose noise is in the counts of the result; None if several spends contribute."""
     ledger = document["privacy"]["ledger"]
     if document["result"]["kind"] == "cells":
         spends = [spend for spend in ledger if spend["step"] == "counts"]

@@ -25,7 +25,6 @@ import numpy as np
 from scipy import ndimage
 
 from dpviz.base.arrays import Floats, Ints, Labels, Mask
-from dpviz.base.errors import InputError
 from dpviz.base.numbers import counted, readable
 from dpviz.grid.counts import pad
 from dpviz.privacy.noise_source import SeededNoise
@@ -125,31 +124,16 @@ class RetainedDraws:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Diagnostics:
-    """A private run, the true run, and runs in which one part is exchanged.
+    """A private run, the true run, and runs in which one part is exchanged, on the same grid.
 
     ``doubled`` is the draw with twice the budget; ``finer`` the true run on a grid twice as fine,
-    None if only counts are known. Raises InputError if grids do not match.
+    None if only counts are known.
     """
 
     truth: Truth
     private: Stages
     doubled: Stages
     finer: Truth | None = None
-
-    def __post_init__(self) -> None:
-        """Check that the grids match."""
-        shape = self.truth.source.shape
-        for name, stages in (("private", self.private), ("doubled", self.doubled)):
-            if stages.counts.shape != shape or stages.level != self.true.level:
-                raise InputError(
-                    f"{name} run has {stages.counts.shape} cells at level {stages.level}, but the "
-                    f"true run has {shape} at level {self.true.level}: give runs on the same grid."
-                )
-        if self.finer and self.finer.source.shape != tuple(2 * side for side in shape):
-            raise InputError(
-                f"finer run has {self.finer.source.shape} cells: give a run with twice as many "
-                f"cells per side as {shape}."
-            )
 
     @property
     def true(self) -> Stages:
@@ -180,12 +164,7 @@ class Diagnostics:
         return retained(self.true.labels, self.private.labels)
 
     def diagnose(self, cluster: int) -> Diagnosis:
-        """Diagnose the true cluster with this label, from 1; an unknown label raises InputError."""
-        if not 1 <= cluster <= self.true.n_clusters:
-            raise InputError(
-                f"cluster = {cluster} does not exist: the true run has "
-                f"{counted(self.true.n_clusters, 'cluster')}, numbered from 1."
-            )
+        """Diagnose the true cluster with this label, from 1."""
         runs = {
             name: outcome(self.true.labels, grid, cluster) for name, grid in self.labels.items()
         }

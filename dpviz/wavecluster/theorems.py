@@ -19,7 +19,6 @@ from itertools import product
 import numpy as np
 
 from dpviz.base.arrays import Floats
-from dpviz.base.errors import InputError, check_number
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Stages
@@ -114,25 +113,13 @@ class KBounds:
         return float(np.mean((ranks >= low) & (ranks <= high))) if len(ranks) else math.nan
 
 
-def check_omega(omega: float) -> float:
-    """Return omega as a float; raise InputError if it is not a failure probability."""
-    check_number("omega", omega)
-    if not 0 < omega < 1:
-        raise InputError(
-            f"omega = {omega:g} must lie between 0 and 1, both excluded: it is the probability "
-            "that a part of the theorem fails, for example 0.05."
-        )
-    return float(omega)
-
-
 def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | None:
     """Bounds on k' from the theorem on a technique; None for a technique without a theorem.
 
     With several records or a larger sensitivity, the theorem holds with the smaller epsilon that
-    gives this noise for one record. Raises InputError if omega, the failure probability of each
-    part, is invalid. Chen, Yu, Chirkova, section 5.2, Theorems 4 to 6 (5.7, 5.9, 5.11).
+    gives this noise for one record. ``omega``: failure probability of each part, between 0 and 1.
+    Chen, Yu, Chirkova, section 5.2, Theorems 4 to 6 (5.7, 5.9, 5.11).
     """
-    check_omega(omega)
     theorem = THEOREMS.get(config.method)
     if theorem is None:
         return None

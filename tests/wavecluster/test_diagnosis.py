@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample
 from dpviz.grid.domain import Domain
@@ -485,20 +484,3 @@ def test_each_count_stands_beside_its_name():
         assert f"the method itself keeps the cluster in {draws.of('private', number)}, " in said
         seen.add(tuple(sorted(counts, key=lambda one: counts[one].start())))
     assert len(seen) > 1
-
-
-# -- refusals ----------------------------------------------------------------------------
-
-
-def test_what_does_not_belong_together_is_refused():
-    truth, finer = blobs()
-    same = {"truth": truth, "private": truth.stages, "doubled": truth.stages}
-    with pytest.raises(InputError, match=r"private run has \(32, 32\)"):
-        Diagnostics(**{**same, "private": finer.stages})
-    with pytest.raises(InputError, match=r"doubled run has \(32, 32\)"):
-        Diagnostics(**{**same, "doubled": finer.stages})
-    with pytest.raises(InputError, match="twice as many"):
-        Diagnostics(**same, finer=truth)
-    for number in (0, 2):
-        with pytest.raises(InputError, match=f"cluster = {number} does not exist"):
-            Diagnostics(**same).diagnose(number)

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.families import CARDS
@@ -261,12 +260,6 @@ def test_ends_are_possible_ranks_on_any_data(seed, method, epsilon, p, omega, wa
     assert one.says == (one.low > 0, one.high < one.most)
     assert one.text.startswith(f"Theorem {THEOREMS[method]}: ")
     assert math.isnan(one.gamma) == (wavelet != "haar")
-
-
-@pytest.mark.parametrize("omega", [0, 1, -1, 2, math.nan])
-def test_omega_is_a_probability(omega):
-    with pytest.raises(InputError, match="omega"):
-        k_bounds(counted(np.ones((4, 4))), Config(method="privqt"), omega)
 
 
 # -- other numbers of the paper ----------------------------------------------------------
