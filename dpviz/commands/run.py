@@ -71,12 +71,12 @@ def _run(
         write_table(_labelled(data, data.points, comparison, draws), given.labels)
     report = {
         "note": note_of(given),
-        "claim": asdict(claim(card, config, comparison.domain)),
+        "claim": asdict(claim(card, config, comparison.material.domain)),
         "data": _data_report(data, comparison),
         "config": {
             **comparison.settings(),
-            "domain": comparison.domain.bounds,
-            "domain_declared": comparison.domain.declared,
+            "domain": comparison.material.domain.bounds,
+            "domain_declared": comparison.material.domain.declared,
             "outside": given.outside,
             "seed": given.seed,
         },
@@ -96,7 +96,7 @@ def _run(
 
 
 def _data_report(data: Dataset | Stored, comparison: Comparison) -> Report:
-    dropped, notes = comparison.dropped, comparison.notes()
+    dropped, notes = comparison.material.dropped, comparison.notes()
     if isinstance(data, Dataset):
         dropped, notes = data.dropped, [*data.notes, *notes]
         if data.points is not None and (said := exchanged(data.columns, data.points)):
@@ -107,9 +107,9 @@ def _data_report(data: Dataset | Stored, comparison: Comparison) -> Report:
         dropped, notes = data.dropped + dropped, [*data.notes, *notes]
     return {
         "name": data.name,
-        "n": comparison.n,
+        "n": comparison.material.n,
         **columns_report(data),
-        "outside": comparison.n_outside,
+        "outside": comparison.material.n_outside,
         "dropped": dropped,
         "notes": notes,
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpviz.base.arrays import Floats, Labels
 from dpviz.family.score import OF_CLASSES
-from dpviz.grid.domain import Domain, Outside
+from dpviz.grid.domain import Outside
 
 Report = dict[str, Any]
 
@@ -22,25 +22,9 @@ class Comparison(ABC):
     outside: Outside
 
     @property
-    def domain(self) -> Domain:
-        """Bounds of the data."""
-        domain: Domain = self.trial.material.domain
-        return domain
-
-    @property
-    def n(self) -> int:
-        """Number of records that are used."""
-        return int(self.trial.material.n)
-
-    @property
-    def n_outside(self) -> int:
-        """Number of points outside the domain."""
-        return int(self.trial.material.n_outside)
-
-    @property
-    def dropped(self) -> int:
-        """Number of rows that the counting pass over stored records left out."""
-        return int(self.trial.material.dropped)
+    def material(self) -> Any:
+        """Data in the form that the methods read."""
+        return self.trial.material
 
     def settings(self) -> Report:
         """All public choices."""
@@ -63,9 +47,9 @@ class Comparison(ABC):
     def true(self) -> Report:
         """Main numbers of the true run."""
 
-    @abstractmethod
     def draw(self, seed: int) -> Any:
         """One private run."""
+        return self.trial.draw(seed)
 
     @abstractmethod
     def scores(self, one: Any, seed: int) -> dict[str, float]:

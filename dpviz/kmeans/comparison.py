@@ -29,9 +29,9 @@ class KMeansComparison(Comparison):
     def notes(self) -> list[str]:
         """Notes on points outside the domain, and on the true run."""
         said = []
-        if self.n_outside:
+        if self.material.n_outside:
             fate = "left out" if self.outside == "drop" else "moved to its border"
-            said.append(f"Outside the domain: {self.n_outside:,} points, {fate}.")
+            said.append(f"Outside the domain: {self.material.n_outside:,} points, {fate}.")
         if self.truth.fewer:
             said.append(self.truth.fewer)
         if self.truth.start is not None:
@@ -62,7 +62,7 @@ class KMeansComparison(Comparison):
         return found | self.truth.scores(self.truth.run, self.class_scores)
 
     def draw(self, seed: int) -> KMeansRun:
-        """Make one private run."""
+        """Make one private run, whose clusters keep their own numbers."""
         return run_kmeans(self.truth.records, self.trial.config, SeededNoise(seed))
 
     def scores(self, one: KMeansRun, seed: int) -> dict[str, float]:
@@ -87,7 +87,7 @@ class KMeansComparison(Comparison):
         """Return the cluster of every point in a private run or in the true run; -1 = left out."""
         centers = self.truth.centers if one is None else self.truth.matched(one).centers
         found = np.full(len(points), -1, dtype=np.int32)
-        part = self.domain.contains(points) if self.outside == "drop" else slice(None)
+        part = self.material.domain.contains(points) if self.outside == "drop" else slice(None)
         found[part] = self.truth.assign(centers)
         return found
 

@@ -40,10 +40,6 @@ class WaveClusterComparison(Comparison):
         true = Run(config=self.trial.config, stages=truth.stages, ledger=Ledger())
         return self._figures(true, truth) | truth.scores(truth.stages, self.class_scores)
 
-    def draw(self, seed: int) -> Run:
-        """One private run."""
-        return self.trial.draw(seed)
-
     def scores(self, one: Run, seed: int) -> dict[str, float]:
         """All scores of one draw."""
         names = (
