@@ -3,40 +3,9 @@
 The document of a release contains its method, parameters and noisy numbers. These parts suffice to
 run the same method on data without clusters. This module draws many data sets without clusters
 (null sets), from fixed seeds. The module reads no record, and the same document always gives the
-same answer. So it is post-processing and spends no budget.
-
-In all null sets, the records are groups, and all records of a group have the same place. The
-largest group that is not a cluster has ``GROUP`` records, or the maximum number of records of one
-person if this maximum is larger. A group of a null set has ``MORE`` times this number of records.
-
-* **Cells**: the null set is fitted to the release. The expected number of records of a block is a
-  level times a share of its row times a share of its column. The level is the median over blocks,
-  weighted by their shares. So the null set also covers rounded values, a slope along an axis, and
-  records that were moved to the border. The shares are medians over strips of the grid, so a
-  cluster in less than half of the strips hardly changes them. The shares are shrunk to their mean,
-  in proportion to the part of their scatter that is chance. If strips have few records, medians
-  hardly show these records, so the shares are shrunk to the share of all strips together. A cluster
-  raises the share of all strips, so a cluster passes less often if there are few records. The
-  module measures how far each cluster, and its fullest block, stands out from the fit. A cluster is
-  beyond doubt if one of its two values is larger than the same value of every cluster of all 59
-  null sets; each null set has its own fit.
-* **Centres**: one kind of null set has about as many records as the release, evenly spread. In such
-  an even null set each centre is about in the middle of its area, and its share of the records is
-  about its share of the area. The other kind of null set has no record. A centre is beyond doubt if
-  two conditions are true. First, all centres of the release together differ more from this even
-  state than the centres of all 90 null sets with evenly spread records. Second, this centre has
-  more records than all centres of 90 empty null sets. Centres and numbers alone don't show which
-  centres have a cluster around them. If the release has no numbers of records, no centre is judged.
-
-False alarms: suppose that the data are a null set. Then a release and its R null sets have the same
-distribution, so the release has the largest of R + 1 values with probability 1 / (R + 1). Two
-values of clusters of cells are compared, so any cluster passes as real with probability at most 2 /
-60, that is 3.3%. The rest up to 5% is a reserve for a fit that differs from the truth. Null sets of
-centres are the same for all releases with the same settings and about the same number of records.
-90 null sets keep the rate of a value below 5% for 99% of settings (0.95^90 = 1%). These rates treat
-the fit, the noisy number of records, and the parameters that the method chose as fixed. The effect
-of this simplification is measured, not proved: ``tests/benchmarks/nulls.py`` counts how often data
-without clusters pass.
+same answer. So it is post-processing and spends no budget. The page privacy.md of the documentation
+says how null sets are made, when a cluster is beyond doubt, and why at most ``LEVEL`` of releases
+give a false alarm; ``tests/benchmarks/nulls.py`` measures it.
 """
 
 from __future__ import annotations
