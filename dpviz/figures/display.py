@@ -16,7 +16,7 @@ from dpviz.families import CARDS, family_of
 from dpviz.family.claim import EXPLORATION
 from dpviz.family.estimator import as_frame
 from dpviz.family.trial import Trial
-from dpviz.figures.registry import PICTURES, Pictures
+from dpviz.figures.registry import PICTURES
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -75,32 +75,32 @@ class Display(Displayed):
         names = tuple(map(str, getattr(table, "columns", ())))
         dataset = Dataset(name="X", points=np.asarray(table, dtype=np.float64), columns=names)
         family = family_of(config.method)
-        views = PICTURES[family.name].views
+        views = PICTURES[family.name].VIEWS
         if view is not None and view not in views:
             raise InputError(
                 f'view = "{shown(view)}" is unknown: choose one of {", ".join(views)}.'
             )
         trial = family.build(dataset, config, estimator.domain_, estimator.outside_)
-        return cls(trial, estimator.run_, dataset.columns, view or views[0])
+        return cls(trial, estimator.run_, dataset.columns, view or next(iter(views)))
 
     @property
-    def pictures(self) -> Pictures:
-        """Pictures of the family."""
+    def _pictures(self) -> Any:
         return PICTURES[family_of(self.trial.config.method).name]
 
     @property
     def views(self) -> tuple[str, ...]:
         """Names of all views."""
-        return tuple(self.pictures.views)
+        return tuple(self._pictures.VIEWS)
 
     def frame(self) -> pd.DataFrame:
         """Return the table behind the figure: true and private values side by side."""
-        return self.pictures.frame(self._picture("light"), self.view)
+        table: pd.DataFrame = self._pictures.frame(self._picture("light"), self.view)
+        return table
 
     def figure(self, mode: Mode = "light") -> Figure:
         """Return the Plotly figure, light or dark."""
-        return self.pictures.panels(self._picture(mode), self.view).figure()
+        return self._pictures.panels(self._picture(mode), self.view).figure()
 
     def _picture(self, mode: Mode) -> Any:
         title = f"{CARDS[self.trial.config.method].title} · {EXPLORATION}"
-        return self.pictures.build(self.trial, self.run, self.columns, title, mode)
+        return self._pictures.picture_of(self.trial, self.run, self.columns, title, mode)

@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
 from dpviz.base.numbers import readable
-from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, NOISE, WRONG, Mode, blend, steps
+from dpviz.figures.theme import (
+    BACKGROUND,
+    CLUSTERS,
+    INK,
+    NOISE,
+    WRONG,
+    Mode,
+    above_zero,
+    blend,
+    steps,
+    zero_centred,
+)
 from dpviz.grid.domain import Domain
 
 Trace = dict[str, Any]
@@ -151,8 +162,9 @@ def category_axis(names: Sequence[str], fewest: int) -> dict[str, Any]:
     }
 
 
-def colour_axis(low: float, high: float, scale: list[list[Any]], unit: str) -> dict[str, Any]:
-    """Colour axis; the title of its colour bar is the unit."""
+def colour_axis(low: float, high: float, mode: Mode, unit: str) -> dict[str, Any]:
+    """Colour axis from ``low``, at most 0; zero has the page's background colour."""
+    scale = zero_centred(low, high, mode) if low else above_zero(mode)
     bar = colour_bar(unit, outlinewidth=0, len=0.9)
     return {"cmin": low, "cmax": high, "colorscale": scale, "colorbar": bar}
 

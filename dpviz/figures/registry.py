@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -49,21 +49,6 @@ _register(AuditResult, claims.score_frame, claims.score_bars)
 _register(MembershipExperiment, person.membership_frame, person.membership_bars)
 
 
-@dataclass(frozen=True)
-class Pictures:
-    """Pictures of the true run next to a private run."""
-
-    views: Sequence[str]
-    #: ``build(trial, run, columns, title, mode)`` makes the data from which all views are drawn.
-    build: Callable[..., Any]
-    #: ``panels(picture, view)`` makes a figure, and ``frame`` the table behind it.
-    panels: Callable[[Any, Any], Panels]
-    frame: Callable[[Any, Any], pd.DataFrame]
-
-
-PICTURES = {
-    "wavecluster": Pictures(
-        tuple(wavecluster.VIEWS), wavecluster.picture_of, wavecluster.panels, wavecluster.frame
-    ),
-    "kmeans": Pictures(tuple(kmeans.VIEWS), kmeans.picture_of, kmeans.panels, kmeans.frame),
-}
+#: Pictures of the true run next to a private run, by family: ``VIEWS``, the data of all views
+#: (``picture_of``), a view's figure (``panels``), and the table behind it (``frame``).
+PICTURES: dict[str, ModuleType] = {"wavecluster": wavecluster, "kmeans": kmeans}

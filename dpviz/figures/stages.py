@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.figures.cell_numbers import colours_at
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, INVENTED, Mode, blend, zero_centred
 
 #: Maximum number of cells per axis of a thumbnail.
@@ -84,13 +84,8 @@ def with_marks(drawn: Thumbnail, places: NDArray[np.intp], mode: Mode) -> Thumbn
 
 @lru_cache
 def _values(mode: Mode) -> tuple[str, ...]:
-    scale: Sequence[Any] = zero_centred(-1, 1, mode)
-    colours = []
-    for at in np.linspace(0, 1, 2 * _STEPS + 1):
-        after = next(i for i, (place, _) in enumerate(scale) if place >= at - 1e-6)
-        (low, first), (high, second) = scale[max(after - 1, 0)], scale[max(after, 1)]
-        colours.append(blend(second, first, (at - low) / (high - low)))
-    return tuple(colours)
+    places = np.linspace(0, 1, 2 * _STEPS + 1)
+    return tuple(colours_at(zero_centred(-1, 1, mode), places).tolist())
 
 
 @lru_cache

@@ -32,27 +32,19 @@ INVENTED: dict[Mode, str] = {"light": "#d55e00", "dark": "#f08a3c"}
 WRONG: dict[Mode, str] = {"light": "#c1121f", "dark": "#ff6b6b"}
 MISSED: dict[Mode, str] = {"light": "#e6c200", "dark": "#f2e05c"}
 
-#: Colours of negative values, of zero, and of positive values.
-_ANCHORS: dict[Mode, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
-    "light": (
-        ("#7f2a00", "#d55e00", "#f6c6a0"),
-        "#ffffff",
-        ("#cfe3f2", "#5ba3d0", "#12609a", "#08264a"),
-    ),
-    "dark": (
-        ("#ffd0a8", "#e07a2e", "#5c3316"),
-        "#14181d",
-        ("#1d3a55", "#2f7fb8", "#7cc4f0", "#eaf6ff"),
-    ),
+#: Colours of negative and of positive values; zero has the colour of the background.
+_ANCHORS: dict[Mode, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "light": (("#7f2a00", "#d55e00", "#f6c6a0"), ("#cfe3f2", "#5ba3d0", "#12609a", "#08264a")),
+    "dark": (("#ffd0a8", "#e07a2e", "#5c3316"), ("#1d3a55", "#2f7fb8", "#7cc4f0", "#eaf6ff")),
 }
 
 
 def zero_centred(low: float, high: float, mode: Mode) -> list[list[Any]]:
     """Colour scale from ``low`` < 0 to ``high`` > 0; zero has the page's background colour."""
-    negative, zero, positive = _ANCHORS[mode]
+    negative, positive = _ANCHORS[mode]
     origin = -low / (high - low)
     stops = [(origin * i / len(negative), colour) for i, colour in enumerate(negative)]
-    stops.append((origin, zero))
+    stops.append((origin, BACKGROUND[mode]))
     stops += [
         (origin + (1 - origin) * i / len(positive), colour)
         for i, colour in enumerate(positive, start=1)
@@ -62,8 +54,8 @@ def zero_centred(low: float, high: float, mode: Mode) -> list[list[Any]]:
 
 def above_zero(mode: Mode) -> list[list[Any]]:
     """Colour scale from 0, which has the page's background colour, to large values."""
-    _, zero, positive = _ANCHORS[mode]
-    return [[i / len(positive), colour] for i, colour in enumerate((zero, *positive))]
+    colours = (BACKGROUND[mode], *_ANCHORS[mode][1])
+    return [[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)]
 
 
 def steps(colours: list[str]) -> list[list[Any]]:

@@ -97,7 +97,7 @@ def test_the_private_side_is_what_the_estimator_found(fitted):
 
 def test_all_views_can_be_chosen_and_others_are_refused(fitted):
     model = fitted(dpviz.Baseline, grid=8)
-    for view in PICTURES["wavecluster"].views:
+    for view in PICTURES["wavecluster"].VIEWS:
         assert Display.from_estimator(model, incomes(), view=view).figure().data
     with pytest.raises(InputError, match='view = "regions" is unknown: choose one of clusters'):
         Display.from_estimator(model, incomes(), view="regions")

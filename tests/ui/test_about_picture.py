@@ -13,7 +13,7 @@ from tests.support.links import opened
 
 #: Names that the code composes from parts, or reads from the link.
 FROM_ELSEWHERE = {f"find {part}" for part in PARTS} | {
-    view for pictures in PICTURES.values() for view in pictures.views
+    view for pictures in PICTURES.values() for view in pictures.VIEWS
 }
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import pandas as pd
 
 from dpviz.figures.kmeans import iterations, records, regions
@@ -14,10 +12,8 @@ from dpviz.figures.kmeans.picture import picture_of as picture_of
 from dpviz.figures.panels import Panels
 from dpviz.kmeans.run import KMeansRun
 
-#: Name of a view, a key of ``VIEWS``.
-View: TypeAlias = str
-
-VIEWS: dict[View, str] = {
+#: Titles of the views.
+VIEWS = {
     "regions": "Clusters",
     "iterations": "Iterations",
     "noise": "Noise",
@@ -31,7 +27,7 @@ WITH_POINTS = ("regions", "records", "grid", "chain")
 
 #: Stages in the order of the method, and their views; the first view of a stage is its picture.
 #: The start is the map of the clusters at the first step of the player.
-STAGES: dict[str, tuple[View, ...]] = {
+STAGES: dict[str, tuple[str, ...]] = {
     "records": ("records", "grid"),
     "start": (),
     "iterations": ("iterations",),
@@ -49,7 +45,7 @@ _DRAWN = {
 }
 
 
-def views_of(run: KMeansRun) -> dict[View, str]:
+def views_of(run: KMeansRun) -> dict[str, str]:
     """Views of a run: no chain, iterations or grid of two columns if the run has none."""
     has = {
         "iterations": bool(run.path),
@@ -59,11 +55,11 @@ def views_of(run: KMeansRun) -> dict[View, str]:
     return {view: title for view, title in VIEWS.items() if has.get(view, True)}
 
 
-def panels(picture: KMeansPicture, view: View) -> Panels:
+def panels(picture: KMeansPicture, view: str) -> Panels:
     """Plot one view of a picture; InputError if the run has no iterations, or no grid to show."""
     return _DRAWN[view][0](picture)
 
 
-def frame(picture: KMeansPicture, view: View) -> pd.DataFrame:
+def frame(picture: KMeansPicture, view: str) -> pd.DataFrame:
     """Table behind a view; a row is a cluster, an iteration of a cluster, a cell, or a step."""
     return _DRAWN[view][1](picture)

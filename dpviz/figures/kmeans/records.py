@@ -22,7 +22,6 @@ from dpviz.figures.marks import (
     true_points,
 )
 from dpviz.figures.panels import Panels, add_maps
-from dpviz.figures.theme import above_zero
 from dpviz.grid.counts import cell_width
 from dpviz.kmeans.grid import cell_counts
 from dpviz.kmeans.run import Centers
@@ -69,7 +68,7 @@ def draw_grid(picture: KMeansPicture) -> Panels:
     occupied = true[true > 0]
     # The scale ends near the largest count, so that one peak does not hide the others.
     top = float(np.quantile(occupied, 0.97)) if occupied.size else 1.0
-    layout = picture.layout(coloraxis=colour_axis(0, top, above_zero(picture.mode), "records"))
+    layout = picture.layout(coloraxis=colour_axis(0, top, picture.mode, "records"))
     first, second = (
         heatmap(
             one,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
+from functools import partial
 
 import pandas as pd
 
@@ -26,10 +27,8 @@ from dpviz.figures.wavecluster.picture import picture_of as picture_of
 from dpviz.figures.wavecluster.stage import StagePair, draw_values
 from dpviz.wavecluster.pipeline import Run
 
-#: Name of a view, a key of ``VIEWS``.
-View: TypeAlias = str
-
-VIEWS: dict[View, str] = {
+#: Titles of the views.
+VIEWS = {
     "clusters": "Clusters",
     "significant": "Significant cells",
     "threshold": "Threshold",
@@ -42,7 +41,7 @@ VIEWS: dict[View, str] = {
 }
 
 #: Stages in the order of the method, and their views; the first view of a stage is its picture.
-STAGES: dict[str, tuple[View, ...]] = {
+STAGES: dict[str, tuple[str, ...]] = {
     "counts": ("counts", "synthetic"),
     "noise": ("added",),
     "wavelet": ("average", "details"),
@@ -63,38 +62,28 @@ WITH_POINTS = ("clusters", "overview")
 WITH_PIECES = ("clusters", "significant", "average", "counts", "synthetic")
 
 
-def _counts(picture: WaveClusterPicture) -> StagePair:
-    pair = (picture.true.counts, picture.private.counts)
-    return draw_values(picture, "Count grid", pair, 0, "records")
-
-
-def _average(picture: WaveClusterPicture) -> StagePair:
-    pair = (picture.true.average, picture.private.average)
-    return draw_values(picture, "Average subband", pair, picture.true.level, "coefficient")
-
-
 #: Stages in the units of the data, in their order.
-_STAGES = {
-    "counts": _counts,
-    "average": _average,
+_STAGES: dict[str, Callable[[WaveClusterPicture], StagePair]] = {
+    "counts": partial(draw_values, name="counts", title="Count grid", unit="records"),
+    "average": partial(draw_values, name="average", title="Average subband", unit="coefficient"),
     "significant": significant.draw,
     "clusters": clusters.draw,
 }
 
 
-def views_of(run: Run) -> dict[View, str]:
+def views_of(run: Run) -> dict[str, str]:
     """Views of a run with their titles: no noise or synthetic points if the run has none."""
     has = {"synthetic": run.leaves is not None, "added": bool(run.ledger.spends)}
     return {view: title for view, title in VIEWS.items() if has.get(view, True)}
 
 
-def panels(picture: WaveClusterPicture, view: View) -> Panels:
+def panels(picture: WaveClusterPicture, view: str) -> Panels:
     """Plot one of ``VIEWS``, true and private; InputError if the run lacks the synthetic points."""
     if view == "threshold":
         return threshold.draw(picture)
     if view != "overview":
         others = {"details": details.draw, "added": added.draw, "synthetic": synthetic.draw}
-        draw = {**others, **_STAGES}[view]
+        draw = (others | _STAGES)[view]
         drawn = _lay_out(picture, [draw(picture)], stacked=False)
         return replace(drawn, pieces=damage.pieces(picture)) if view in WITH_PIECES else drawn
     stages = [draw(picture) for draw in _STAGES.values()]
@@ -107,15 +96,12 @@ def stage_panels(picture: WaveClusterPicture) -> Panels:
     return _lay_out(picture, [draw(picture) for draw in _STAGES.values()], stacked=True)
 
 
-def frame(picture: WaveClusterPicture, view: View) -> pd.DataFrame:
+def frame(picture: WaveClusterPicture, view: str) -> pd.DataFrame:
     """Table behind a view: one row per cell, true and private values side by side."""
     # Of "threshold" a coefficient, or an interval of the law; of "synthetic" a box.
-    if view == "synthetic":
-        return synthetic.frame(picture)
-    if view == "threshold":
-        return threshold.frame(picture)
-    if view == "details":
-        return details.frame(picture)
+    own = {"synthetic": synthetic, "threshold": threshold, "details": details}
+    if view in own:
+        return own[view].frame(picture)
     true, private = picture.stages
     values: dict[str, Pair] = {"average": (true.average, private.average)}
     if view in ("counts", "added"):

@@ -7,11 +7,9 @@ counts, and Baseline draws points from its own; then the view shows what is left
 import numpy as np
 
 from dpviz.base.numbers import readable
-from dpviz.figures.cell_numbers import MOST, colours_at
-from dpviz.figures.marks import PLACE, colour_axis
-from dpviz.figures.theme import zero_centred
+from dpviz.figures.marks import colour_axis
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
-from dpviz.figures.wavecluster.stage import StagePair, cells, numbers_of, scale_end
+from dpviz.figures.wavecluster.stage import StagePair, scale_end, with_numbers
 
 
 def draw(picture: WaveClusterPicture) -> StagePair:
@@ -19,17 +17,13 @@ def draw(picture: WaveClusterPicture) -> StagePair:
     true = picture.true.counts.astype(np.float32)
     added = (picture.private.counts - picture.true.counts).astype(np.float32)
     end = scale_end(added if added.any() else true)
-    scale = zero_centred(-end, end, picture.mode)
+    axis = colour_axis(-end, end, picture.mode, "records")
     word = "private minus true" if picture.denoised else "added"
-    few = max(true.shape) <= MOST
     first, second = (
-        [
-            cells(picture, one, picture.width(0), f"{PLACE}<br>{hover}"),
-            *(numbers_of(picture, one, 0, colours_at(scale, (one / end + 1) / 2)) if few else ()),
-        ]
-        for one, hover in (
-            (true, f"true %{{z:,.4~r}}<br>{word} %{{customdata[0]:+,.4~r}}"),
-            (added, f"true %{{customdata[0]:,.4~r}}<br>{word} %{{z:+,.4~r}}"),
+        with_numbers(picture, one, 0, f"true %{{{of_true}:,.4~r}}<br>{word} %{{{of_added}}}", axis)
+        for one, of_true, of_added in (
+            (true, "z", "customdata[0]:+,.4~r"),
+            (added, "customdata[0]", "z:+,.4~r"),
         )
     )
     half = readable(float(np.median(np.abs(added))), 3)
@@ -42,5 +36,5 @@ def draw(picture: WaveClusterPicture) -> StagePair:
         overlay=" (not released)",
         alt=f"True counts, and {picture.side} minus true counts: {note}; colours from "
         f"{readable(-end)} to {readable(end)}",
-        coloraxis=colour_axis(-end, end, scale, "records"),
+        coloraxis=axis,
     )

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.numbers import readable
-from dpviz.figures.cell_numbers import MOST
+from dpviz.figures.cell_numbers import MOST, cell_numbers
 from dpviz.figures.marks import Trace, coded, middles, outlined, scatter
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, MISSED, Mode
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
-from dpviz.figures.wavecluster.stage import StagePair, cells, errors, ghost, numbers_of
+from dpviz.figures.wavecluster.stage import StagePair, cells, errors, ghost
 
 #: Maximum number of marks, because more marks could not be distinguished.
 _MOST_MARKS = 400
@@ -26,7 +26,7 @@ def draw(picture: WaveClusterPicture) -> StagePair:
     true, private = (stages.significant for stages in picture.stages)
     codes, colours = significant_cells(true, private, mode)
     both, invented, missed = agreement(true, private)
-    few = max(true.shape) <= MOST
+    few, colours_of = max(true.shape) <= MOST, np.array(palette(mode))
     limits = (
         f"threshold: true {readable(picture.true.threshold.value, 4)}, {picture.side} "
         f"{readable(picture.private.threshold.value, 4)}"
@@ -34,11 +34,7 @@ def draw(picture: WaveClusterPicture) -> StagePair:
     first, second = (
         [
             ghost(picture, stages.average, f"W {errors(picture, side, ', ')}<br>{limits}"),
-            *(
-                numbers_of(picture, stages.average, stages.level, np.array(palette(mode))[code])
-                if few
-                else ()
-            ),
+            *cell_numbers(stages.average, colours_of[code], picture.domain, width),
         ]
         for side, (stages, code) in enumerate(zip(picture.stages, (3 * true, codes), strict=True))
     )

@@ -12,8 +12,7 @@ from dpviz.base.numbers import readable
 from dpviz.figures.cell_numbers import MOST, cell_numbers, colours_at
 from dpviz.figures.marks import PLACE, Trace, colour_axis, heatmap
 from dpviz.figures.raster import MOST_CELLS
-from dpviz.figures.theme import zero_centred
-from dpviz.figures.wavecluster.picture import Pair, WaveClusterPicture
+from dpviz.figures.wavecluster.picture import WaveClusterPicture
 
 #: Keys of the true and the private value in the hover texts of the true and the private panel.
 VALUE_KEYS = (("z", "customdata[0]"), ("customdata[0]", "z"))
@@ -39,39 +38,37 @@ class StagePair:
     paired: bool = True
 
 
-def draw_values(
-    picture: WaveClusterPicture, title: str, pair: Pair, level: int, unit: str
-) -> StagePair:
-    """Pair of heatmaps of numbers; both have the colour scale of the true panel."""
-    drawn = [array.astype(np.float32) for array in pair]
-    true = drawn[0]
-    low, high = -0.4 * scale_end(true), scale_end(true)
-    scale = zero_centred(low, high, picture.mode)
-    few = max(true.shape) <= MOST
+def draw_values(picture: WaveClusterPicture, name: str, title: str, unit: str) -> StagePair:
+    """Pair of heatmaps of "counts" or "average"; both have the colour scale of the true panel."""
+    pair = [getattr(stages, name) for stages in picture.stages]
+    level = 0 if name == "counts" else picture.true.level
+    high = scale_end(pair[0].astype(np.float32))
+    axis = colour_axis(-0.4 * high, high, picture.mode, unit)
     first, second = (
-        [
-            cells(picture, array, picture.width(level), f"{PLACE}<br>{errors(picture, side)}"),
-            *(
-                numbers_of(
-                    picture,
-                    pair[side],
-                    level,
-                    colours_at(scale, (pair[side] - low) / (high - low)),
-                )
-                if few
-                else ()
-            ),
-        ]
-        for side, array in enumerate(drawn)
+        with_numbers(picture, band, level, errors(picture, side), axis)
+        for side, band in enumerate(pair)
     )
     return StagePair(
         title=title,
         traces=(first, second),
         notes=(title.lower(), title.lower()),
-        alt=f"{title}, true and {picture.side}, on one colour scale from {readable(low)} to "
-        f"{readable(high)}",
-        coloraxis=colour_axis(low, high, scale, unit),
+        alt=f"{title}, true and {picture.side}, on one colour scale from {readable(axis['cmin'])} "
+        f"to {readable(high)}",
+        coloraxis=axis,
     )
+
+
+def with_numbers(
+    picture: WaveClusterPicture, band: NDArray[Any], level: int, hover: str, axis: dict[str, Any]
+) -> list[Trace]:
+    """Heatmap of one array on a colour axis; the cells of a small array have their numbers."""
+    width = picture.width(level)
+    drawn = [cells(picture, band.astype(np.float32), width, f"{PLACE}<br>{hover}")]
+    if max(band.shape) > MOST:
+        return drawn
+    share = (band - axis["cmin"]) / (axis["cmax"] - axis["cmin"])
+    colours = colours_at(axis["colorscale"], share)
+    return [*drawn, *cell_numbers(band, colours, picture.domain, width)]
 
 
 def errors(picture: WaveClusterPicture, side: int, between: str = "<br>") -> str:
@@ -124,10 +121,3 @@ def ghost(picture: WaveClusterPicture, band: NDArray[Any], hover: str) -> Trace:
     black = [[0, "#000000"], [1, "#000000"]]
     width = picture.width(picture.true.level)
     return cells(picture, band.astype(np.float32), width, hover, opacity=0, colorscale=black)
-
-
-def numbers_of(
-    picture: WaveClusterPicture, band: NDArray[Any], level: int, colours: NDArray[np.str_]
-) -> list[Trace]:
-    """Numbers of a small array, written in its cells."""
-    return cell_numbers(band, colours, picture.domain, picture.width(level))

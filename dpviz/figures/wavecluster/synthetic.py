@@ -8,12 +8,11 @@ from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError
 from dpviz.base.numbers import counted
-from dpviz.figures.cell_numbers import MOST, colours_at
 from dpviz.figures.marks import PLACE, Trace, colour_axis, faded, marker, scatter
 from dpviz.figures.raster import MOST_CELLS
-from dpviz.figures.theme import INK, zero_centred
+from dpviz.figures.theme import INK
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
-from dpviz.figures.wavecluster.stage import StagePair, cells, numbers_of, scale_end
+from dpviz.figures.wavecluster.stage import StagePair, cells, scale_end, with_numbers
 from dpviz.grid.counts import cell_width
 from dpviz.wavecluster.pipeline import Leaves
 
@@ -29,8 +28,7 @@ _ROUNDING = 1e-9
 
 def draw(picture: WaveClusterPicture) -> StagePair:
     """Plot true counts beside boxes and synthetic points; InputError if the run has no synopsis."""
-    leaves, ink = _leaves(picture), INK[picture.mode]
-    counts = picture.true.counts.astype(np.float32)
+    leaves, counts = _leaves(picture), picture.true.counts
     # Numbers of 32 bits are sent quickly while a slider moves.
     records = leaves.records.astype(np.float32)
     of_cell = records / (leaves.size.prod(axis=1) * counts.size).astype(np.float32)
@@ -42,33 +40,19 @@ def draw(picture: WaveClusterPicture) -> StagePair:
         f"{PLACE}<br>box with %{{customdata:,.1f}} noisy records<br>%{{z:,.4~r}} per cell",
         customdata=records[shown].T,
     )
-    x, y = _points(picture)
-    low, high = -0.4 * scale_end(counts), scale_end(counts)
-    scale = zero_centred(low, high, picture.mode)
-    inks = colours_at(scale, (counts.astype(float) - low) / (high - low))
+    dots = marker(2.5, faded(INK[picture.mode], 0.7))
+    points = scatter("markers", *_points(picture), name="synthetic points", marker=dots)
+    high = scale_end(counts.astype(np.float32))
+    axis = colour_axis(-0.4 * high, high, picture.mode, "records")
     return StagePair(
         title="Synthetic points",
         traces=(
-            [
-                cells(
-                    picture,
-                    counts,
-                    picture.width(0),
-                    f"{PLACE}<br>%{{z:,.4~r}} true records in this cell",
-                ),
-                *(numbers_of(picture, counts, 0, inks) if max(counts.shape) <= MOST else ()),
-            ],
-            [
-                boxes,
-                _outlines(picture, leaves),
-                scatter(
-                    "markers", x, y, name="synthetic points", marker=marker(2.5, faded(ink, 0.7))
-                ),
-            ],
+            with_numbers(picture, counts, 0, "%{z:,.4~r} true records in this cell", axis),
+            [boxes, _outlines(picture, leaves), points],
         ),
         notes=("records in each cell", _numbers(picture)),
         alt=f"True records in each cell, and {_numbers(picture)} of the {picture.side} run",
-        coloraxis=colour_axis(low, high, scale, "records"),
+        coloraxis=axis,
         paired=False,
     )
 
