@@ -12,7 +12,7 @@ import pandas as pd
 
 from dpviz.base.arrays import Floats
 from dpviz.base.numbers import readable
-from dpviz.experiments.benchmark import OTHERS
+from dpviz.experiments.benchmark import OTHERS, is_reference, title_of
 from dpviz.families import CARDS, score_of
 from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.figures.looks import METHODS, Look, line_in_words, look_of, nth_look
@@ -381,21 +381,11 @@ _TICKS = (1, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000
 _MOST_BANDS = 7
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Curve:
-    """A method in the figure: its points, and the ends of its band, each of shape (m,)."""
+def lines(table: pd.DataFrame, value: str, *, score: str, title: str, mode: Mode) -> Panels:
+    """Plot a column over epsilon, with bands; the legend shows and hides methods.
 
-    method: str
-    title: str
-    epsilons: Floats
-    values: Floats
-    low: Floats | None = None
-    high: Floats | None = None
-    reference: bool = False  # whether this method reads no data
-
-
-def lines(shown: Sequence[Curve], *, score: str, title: str, mode: Mode) -> Panels:
-    """Plot a score over epsilon; the legend shows and hides methods."""
+    ``table`` has a row per method, variant and epsilon, with the columns ``low`` and ``high``.
+    """
     known = score_of(score)
     layout = base_layout(
         title,
@@ -403,63 +393,50 @@ def lines(shown: Sequence[Curve], *, score: str, title: str, mode: Mode) -> Pane
         legend={"x": 1.01, "y": 1, "font": {"size": 11}, "tracegroupgap": 0},
         uirevision=title,
     )
-    epsilons = sorted({float(one) for line in shown for one in line.epsilons})
+    epsilons = sorted(set(table["epsilon"]))
     layout["xaxis"] = chart_axis(f"{BUDGET} (log scale)", **log_axis(epsilons))
-    layout["yaxis"] = chart_axis(known.axis, **(_ratios(shown) if known.log else {"nticks": 7}))
-    banded = [line for line in shown if line.low is not None and not line.reference]
-    if len(banded) > _MOST_BANDS:
-        banded = []
-    data = [
-        area(
-            line.epsilons,
-            line.low,
-            line.high,
-            _look(line, mode).colour,
-            0.16,
-            legendgroup=line.method,
-            showlegend=False,
+    scale = _ratios(table[value].to_numpy(float)) if known.log else {"nticks": 7}
+    layout["yaxis"] = chart_axis(known.axis, **scale)
+    parts = [(*key, rows) for key, rows in table.groupby(["method", "variant"], sort=False)]
+    parts.sort(key=lambda part: is_reference(part[0]))
+    banded = sum(not is_reference(method) for method, *_ in parts) <= _MOST_BANDS
+    bands, shown, ends = [], [], []
+    for method, variant, rows in parts:
+        look, name = _look(method, mode), title_of(method, variant)
+        columns = rows.sort_values("epsilon")[["epsilon", value, "low", "high"]]
+        x, y, low, high = columns.to_numpy(float).T
+        if banded and not is_reference(method):
+            group = {"legendgroup": method, "showlegend": False}
+            bands.append(area(x, low, high, look.colour, 0.16, **group))
+        shown.append(
+            scatter(
+                "lines" if is_reference(method) else "lines+markers",
+                x,
+                finite(y),
+                f"<b>{name}</b> at ε %{{x:.3~r}}<br>{known.title}: %{{text}}",
+                text=[readable(one, 4) for one in y],
+                name=name,
+                **look.trace_look(7),
+                legendgroup=method,
+                showlegend=True,
+            )
         )
-        for line in banded
-    ]
-    data += [_curve(line, _look(line, mode), known.title) for line in shown]
-    return Panels(
-        data=data, layout=layout, alt=_alt_of_lines(shown, known.title), height=380, share=0.5
-    )
+        ends.append(line_in_words(name, x, y))
+    alt = f"{known.title} over the privacy budget. {'; '.join(ends)}."
+    return Panels(data=bands + shown, layout=layout, alt=alt, height=380, share=0.5)
 
 
-def _ratios(shown: Sequence[Curve]) -> dict[str, object]:
-    values = [float(one) for line in shown for one in line.values if np.isfinite(one)]
-    high = max([1.0, *values]) * 1.08
+def _ratios(values: Floats) -> dict[str, object]:
+    high = np.max(values, initial=1.0, where=np.isfinite(values)) * 1.08
     ticks = [one for one in _TICKS if one <= high and (one in (1, 1.2) or one >= 1.5 or high < 4)]
     return log_axis(ticks, (0.99, high))
 
 
-def _look(line: Curve, mode: Mode) -> Look:
-    if line.reference:
+def _look(method: str, mode: Mode) -> Look:
+    if is_reference(method):
         return Look(INK[mode], "line-ew", "dot")
     names = (*METHODS, *OTHERS)
-    return nth_look(names.index(line.method) if line.method in names else len(names), mode)
-
-
-def _curve(line: Curve, look: Look, score: str) -> Trace:
-    return scatter(
-        "lines" if line.reference else "lines+markers",
-        line.epsilons,
-        finite(line.values),
-        f"<b>{line.title}</b> at ε %{{x:.3~r}}<br>{score}: %{{text}}",
-        text=[readable(one, 4) for one in line.values],
-        name=line.title,
-        **look.trace_look(7),
-        legendgroup=line.method,
-        showlegend=True,
-    )
-
-
-def _alt_of_lines(shown: Sequence[Curve], score: str) -> str:
-    ends = [
-        line_in_words(line.title, line.epsilons, line.values) for line in shown if len(line.values)
-    ]
-    return f"{score} over the privacy budget. {'; '.join(ends) or 'No figures'}."
+    return nth_look(names.index(method) if method in names else len(names), mode)
 
 
 def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:

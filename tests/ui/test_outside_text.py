@@ -74,6 +74,8 @@ OWN |= {
 
 #: Variables that contain only the program's own text.
 NAMED = {
+    ("reference/about.py", "one.text"),
+    ("reference/benchmark.py", "label"),
     ("reference/benchmark.py", "titles"),
     ("compare/controls.py", "family.title"),
     ("compare/controls.py", "label"),

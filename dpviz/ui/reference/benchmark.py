@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.base.numbers import decimals, readable
 from dpviz.experiments.benchmark import (
@@ -24,7 +25,7 @@ from dpviz.experiments.benchmark import (
 )
 from dpviz.experiments.lost import lost, reason_of
 from dpviz.families import FAMILIES, score_of
-from dpviz.figures.compare import Curve, lines
+from dpviz.figures.compare import lines
 from dpviz.metrics.bands import ENOUGH, band_words
 from dpviz.ui.messages import plain_text, show_caption, show_info
 from dpviz.ui.session.state import Control, UrlState, choice
@@ -113,15 +114,9 @@ def _controls(state: UrlState, found: Benchmark) -> list[SetFacts]:
     segments(state, "group", "Sets", GROUPS, places[0], help=_GROUPS_HELP)
     group = found.chosen(family, group=state.get("group"))
     kinds = [name for name in KINDS if any(one.kind == name for one in group)]
-    _keep(state, "kind", (ALL, *kinds))
-    places[1].selectbox(
-        "Kind", **state.choice("kind", (ALL, *kinds)), format_func=lambda name: str(name)
-    )
-    _keep(state, "columns", _column_choices(group))
-    places[2].selectbox(
-        "Columns", **state.choice("columns", _column_choices(group)),
-        format_func=COLUMNS.__getitem__,
-    )  # fmt: skip
+    _select(state, "kind", "Kind", {name: name for name in (ALL, *kinds)}, places[1])
+    ranges = {name: COLUMNS[name] for name in _column_choices(group)}
+    _select(state, "columns", "Columns", ranges, places[2])
     sets = found.chosen(
         family,
         group=state.get("group"),
@@ -129,16 +124,18 @@ def _controls(state: UrlState, found: Benchmark) -> list[SetFacts]:
         columns=_RANGES[state.get("columns")],
     )
     names = {ALL: "average of all", **{one.name: one.title for one in sets}}
-    _keep(state, "set", tuple(names))
-    places[3].selectbox("Set", **state.choice("set", tuple(names)), format_func=names.__getitem__)
+    _select(state, "set", "Set", names, places[3])
     titles = {name: name.title() for name in VALUES}
     segments(state, "value", "Of the draws", titles, places[4])
     return [one for one in sets if state.get("set") in (ALL, one.name)]
 
 
-def _keep(state: UrlState, name: str, options: Sequence[str]) -> None:
-    if state.get(name) not in options:
+def _select(
+    state: UrlState, name: str, label: str, titles: dict[str, str], place: DeltaGenerator
+) -> None:
+    if state.get(name) not in titles:
         state.set(name, ALL)
+    place.selectbox(label, **state.choice(name, tuple(titles)), format_func=titles.__getitem__)
 
 
 def _column_choices(group: Sequence[SetFacts]) -> tuple[str, ...]:
@@ -191,7 +188,7 @@ def _figures(
         band = f"{_number(row.low)} – {_number(row.high)}" if row.low < row.high else ""
         small[key] = "\n".join(filter(None, (band, small.get(key, ""))))
     show_panels(
-        lines(_lines(table, value), score=score, title=title, mode=theme_mode()),
+        lines(table, value, score=score, title=title, mode=theme_mode()),
         _STAMP,
         key="benchmark:figure",
         base_name="dpviz-benchmark",
@@ -228,25 +225,6 @@ def _real(cells: pd.DataFrame) -> pd.DataFrame:
 
 def _methods(table: pd.DataFrame) -> list[tuple[str, str]]:
     return list(dict.fromkeys(zip(table["method"], table["variant"], strict=True)))
-
-
-def _lines(table: pd.DataFrame, value: str) -> list[Curve]:
-    found = []
-    for method, variant in sorted(_methods(table), key=lambda key: is_reference(key[0])):
-        part = table[(table["method"] == method) & (table["variant"] == variant)]
-        part = part.sort_values("epsilon")
-        found.append(
-            Curve(
-                method=method,
-                title=title_of(method, variant),
-                epsilons=part["epsilon"].to_numpy(float),
-                values=part[value].to_numpy(float),
-                low=part["low"].to_numpy(float),
-                high=part["high"].to_numpy(float),
-                reference=is_reference(method),
-            )
-        )
-    return found
 
 
 def _table(
