@@ -181,9 +181,9 @@ def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.D
     complete = {key for key, found in sets.items() if found >= common}
     own = np.array([key in complete for key in zip(*(cells[name] for name in keys), strict=True)])
     part = cells[own & cells["data"].isin(common).to_numpy()]
-    middle = _geometric if geometric else np.mean
-    table = part.groupby(keys, sort=False)[value].agg(lambda values: float(middle(values)))
-    return table.reset_index(), len(common)
+    values = np.log(part[value]) if geometric else part[value]
+    means = values.groupby([part[key] for key in keys], sort=False).mean()
+    return (np.exp(means) if geometric else means).reset_index(), len(common)
 
 
 def wins(cells: pd.DataFrame, value: str, *, lower: bool) -> dict[tuple[str, str, float], int]:
@@ -228,10 +228,6 @@ def promises_privacy(method: str, variant: str) -> bool:
     if method in OTHERS:
         return not is_reference(method)
     return method in CARDS and CARDS[method].variant(variant).private
-
-
-def _geometric(values: pd.Series) -> float:
-    return float(np.exp(np.mean(np.log(np.asarray(values, dtype=float)))))
 
 
 # -- the file ----------------------------------------------------------------------------

@@ -191,7 +191,7 @@ class Curve:
             true_runs = LRUCache(_TRUE_RUNS)
             for values, seeds in work.over(rounds):
                 for value in values:
-                    while (already := self._tried(value)) < seeds:
+                    while (already := self._known.get(value, (0,))[0]) < seeds:
                         work.check()
                         end = min(seeds, already + max(1, int(_PART / self._seconds)))
                         self._draw(value, range(already, end), true_runs, work)
@@ -200,9 +200,6 @@ class Curve:
                 self.note = "no curve, because a draw of so many records takes too long"
         finally:
             self._filling.release()
-
-    def _tried(self, value: float) -> int:
-        return self._known[value][0] if value in self._known else 0
 
     def _draw(self, value: float, seeds: range, true_runs: LRUCache, work: Work) -> None:
         at: dict[str, Any] = {"values": (value,)} if self.plan.values else {"epsilons": (value,)}

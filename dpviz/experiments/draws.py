@@ -66,20 +66,14 @@ def many_draws(
         if places is not None:
             centers.append(places)
     assert affected is not None  # noqa: S101 - there is a seed
+    most = max(map(len, centers), default=0)
+    rows = [((0, most - len(one)), (0, 0)) for one in centers]
+    padded = [
+        np.pad(one, more, constant_values=np.nan) for one, more in zip(centers, rows, strict=True)
+    ]
     return Draws(
         seeds=tuple(seeds),
         scores=dict(zip(names, values, strict=True)),
         chance=affected / len(seeds),
-        centers=_stacked(centers) if centers else None,
-    )
-
-
-def _stacked(centers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    most = max(map(len, centers))
-    rows = [(0, most - len(one)) for one in centers]
-    return np.array(
-        [
-            np.pad(one, (more, (0, 0)), constant_values=np.nan)
-            for one, more in zip(centers, rows, strict=True)
-        ]
+        centers=np.array(padded) if padded else None,
     )

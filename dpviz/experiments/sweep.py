@@ -54,17 +54,15 @@ MOST_ROWS = 5_000_000
 MOST_SEED = 2**63 - 1
 
 
-def _type(parameter: Parameter) -> str:
-    return {"number": "float64", "whole": "Int64"}.get(parameter.kind, "str")
-
-
 #: Parameters that a data set or a plan can set, for the methods that have these parameters.
 OWN = tuple({one.name: one for family in FAMILIES.values() for one in family.own}.values())
+
+_TYPES = {"number": "float64", "whole": "Int64"}
 
 #: Columns before the scores, with their types.
 COLUMNS: dict[str, str] = {
     "run": "str", "data": "str", "method": "str", "variant": "str", "epsilon": "float64",
-    "seed": "int64", **{one.column: _type(one) for one in OWN},
+    "seed": "int64", **{one.column: _TYPES.get(one.kind, "str") for one in OWN},
     "neighbours": "str", "cap": "int64", "outside": "str", "domain": "str",
 }  # fmt: skip
 
@@ -231,8 +229,7 @@ class Plan:
         """Short reasons why methods are not private, by (subject, method)."""
         found = {}
         for subject, method in product(self.subjects, self.methods):
-            step = self.steps[0]
-            config = _setting(self, subject, method, self.epsilons[0], step).config
+            config = _setting(self, subject, method, self.epsilons[0], self.steps[0]).config
             if why := why_not(CARDS[method], config, subject.bounds(config.variant)):
                 found[subject.name, method] = why
         return found
@@ -504,11 +501,7 @@ def _planned(plan: Plan) -> Iterator[tuple[_Setting, str, int]]:
 
 
 def _setting(
-    plan: Plan,
-    subject: Subject,
-    method: str,
-    epsilon: float,
-    step: Mapping[str, float] | None = None,
+    plan: Plan, subject: Subject, method: str, epsilon: float, step: Mapping[str, float]
 ) -> _Setting:
     family = family_of(method)
     config = family.config(

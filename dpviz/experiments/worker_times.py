@@ -260,68 +260,42 @@ class WorkerTimes:
 
     def records_frame(self, method: str) -> pd.DataFrame:
         """Return times by number of records: all measured runs, and the model of ``method``."""
-        rows: list[dict[str, object]] = [
-            self._row(name, one.records, workers, one.seconds, "measured")
+        rows = [
+            (name, self.variant, workers, one.records, one.seconds, "measured")
             for name in self.methods
             for workers in (1, 2)
             for one in self.over_records(name, workers)
         ]
         rows += [
-            self._row(method, points, workers, self.seconds(method, points, workers), "model")
-            for workers in WORKERS
+            (method, self.variant, m, points, self.seconds(method, points, m), "model")
+            for m in WORKERS
             for points in self._sizes(method)
         ]
-        return pd.DataFrame(rows)
+        columns = ["method", "variant", "workers", "records", "seconds", "kind"]
+        return pd.DataFrame(rows, columns=columns)
 
     def speedup_frame(self, method: str) -> pd.DataFrame:
         """Return S(m) by number of workers: measured for two, and predicted by the model."""
         model, rows = self.models[method], []
+        measured = {one.records for one in self.over_records(method, 2)}
         for points in self._sizes(method):
-            measured = {one.records for one in self.over_records(method, 2)}
             if points in measured:
-                rows.append(self._ratio(points, 2, self.speedup(method, points), "measured"))
-            rows += [
-                self._ratio(points, workers, model.speedup(points, workers), "model")
-                for workers in WORKERS
-            ]
-        return pd.DataFrame(rows)
+                rows.append((points, 2, self.speedup(method, points), "measured"))
+            rows += [(points, m, model.speedup(points, m), "model") for m in WORKERS]
+        table = pd.DataFrame(rows, columns=["records", "workers", "S(m)", "kind"])
+        table.insert(0, "variant", self.variant)
+        return table
 
     def epsilon_frame(self) -> pd.DataFrame:
         """Return times by budget, with the number of passes."""
-        return pd.DataFrame(
-            [
-                {
-                    "method": one.method,
-                    "variant": self.variant,
-                    "epsilon": one.epsilon,
-                    "records": one.records,
-                    "workers": one.workers,
-                    "seconds": one.seconds,
-                    "passes": one.passes,
-                    "seconds a pass": one.seconds / one.passes,
-                }
-                for name in self.methods
-                for one in self.over_epsilon(name)
-            ]
-        )
+        table = pd.DataFrame([one for name in self.methods for one in self.over_epsilon(name)])
+        table = table[["method", "epsilon", "records", "workers", "seconds", "passes"]]
+        table.insert(1, "variant", self.variant)
+        return table.assign(**{"seconds a pass": table["seconds"] / table["passes"]})
 
     def _sizes(self, method: str) -> list[int]:
         first = round(math.log10(self.over_records(method, 1)[0].records))
         return [10**power for power in range(first, round(math.log10(MOST_RECORDS)) + 1)]
-
-    def _row(
-        self, method: str, records: int, workers: int, seconds: float, kind: str
-    ) -> dict[str, object]:
-        return {
-            "method": method, "variant": self.variant, "workers": workers, "records": records,
-            "seconds": seconds, "kind": kind,
-        }  # fmt: skip
-
-    def _ratio(self, records: int, workers: int, ratio: float, kind: str) -> dict[str, object]:
-        return {
-            "variant": self.variant, "records": records, "workers": workers, "S(m)": ratio,
-            "kind": kind,
-        }  # fmt: skip
 
 
 def _set_of(one: Timing) -> tuple[int, int, int]:

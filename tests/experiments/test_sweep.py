@@ -98,7 +98,7 @@ def test_rows_are_the_draws_of_their_trials_in_the_order_of_the_plan():
     assert table["run"].str.fullmatch("[0-9a-f]{16}").all()
     for row in table.iloc[[3, 17, 22, 58]].itertuples():
         data = next(one for one in asked.subjects if one.name == row.data)
-        config = sweep._setting(asked, data, row.method, row.epsilon).config
+        config = sweep._setting(asked, data, row.method, row.epsilon, {}).config
         trial = trial_of(data.dataset, config, BOX)
         one = trial.draw(row.seed)
         if row.method == "dplloyd":

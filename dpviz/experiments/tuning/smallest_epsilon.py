@@ -187,7 +187,8 @@ def smallest_epsilon(
     trial = trial_of(dataset, config, domain, outside)
     check_scores((target.score,), trial.score_names)
     chosen = search or ("bisect" if is_slow(trial, target.score) else "every")
-    places = len(grid) if chosen == "every" else _bisections(len(grid))
+    halves = -(-len(grid) // _COARSE) + math.ceil(math.log2(_COARSE)) + _NEIGHBOURS
+    places = len(grid) if chosen == "every" else min(len(grid), halves)
     work = Work(places * len(seeds), "draws", progress, cancelled)
     values = np.full((len(grid), len(seeds)), np.nan)
     tried = np.zeros(len(grid), dtype=bool)
@@ -211,10 +212,6 @@ def smallest_epsilon(
         tried=tried,
         epsilon=None if found is None else grid[found],
     )
-
-
-def _bisections(n: int) -> int:
-    return min(n, -(-n // _COARSE) + math.ceil(math.log2(_COARSE)) + _NEIGHBOURS)
 
 
 def _first_of_all(met: Callable[[int], bool], n: int) -> int | None:
