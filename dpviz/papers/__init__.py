@@ -65,14 +65,5 @@ def frame(rows: Sequence[Row]) -> pd.DataFrame:
 
 
 __all__ = [
-    "PAPERS",
-    "ROWS",
-    "STATES",
-    "Link",
-    "Paper",
-    "Row",
-    "State",
-    "frame",
-    "headline",
-    "records",
-]
+    "PAPERS", "ROWS", "STATES", "Link", "Paper", "Row", "State", "frame", "headline", "records",
+]  # fmt: skip

@@ -24,24 +24,11 @@ AUTHOR = "The dpviz maintainers"
 #: Year of the version, and the project's address on the web; "" while it has none.
 YEAR, ADDRESS = 2026, ""
 
-_PROCEEDINGS = {
-    "CIKM": "ACM International Conference on Information and Knowledge Management (CIKM)",
-    "VLDB": "International Conference on Very Large Data Bases (VLDB)",
-    "ICDE": "IEEE International Conference on Data Engineering (ICDE)",
-    "CODASPY": "ACM Conference on Data and Application Security and Privacy (CODASPY)",
-    "SIGMOD": "ACM SIGMOD International Conference on Management of Data",
-    "PODS": "ACM Symposium on Principles of Database Systems (PODS)",
-    "SODA": "ACM-SIAM Symposium on Discrete Algorithms (SODA)",
-    "TCC": "Theory of Cryptography Conference (TCC)",
-    "STOC": "ACM Symposium on Theory of Computing (STOC)",
-    "FOCS": "IEEE Symposium on Foundations of Computer Science (FOCS)",
-    "ICDM": "IEEE International Conference on Data Mining (ICDM)",
-    "NeurIPS": "Advances in Neural Information Processing Systems (NeurIPS)",
-    "CCS": "ACM Conference on Computer and Communications Security (CCS)",
-    "Berkeley Symposium": "Berkeley Symposium on Mathematical Statistics and Probability",
-}
+_READ = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
-_JOURNALS = {"TKDE": "IEEE Transactions on Knowledge and Data Engineering"}
+#: Full names of venues, by their abbreviations.
+_PROCEEDINGS: dict[str, str] = _READ["proceedings"]
+_JOURNALS: dict[str, str] = _READ["journals"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,17 +98,11 @@ class Reference:
         return entry("article", self.key, people | where | end)
 
 
-_FILE = Path(__file__).with_name("references.toml")
-_READ = {
-    kind: tuple(Reference(**one) for one in papers)
-    for kind, papers in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
-}
-
 #: Source papers of methods, in the order of the methods.
-REFERENCES = _READ["source"]
+REFERENCES = tuple(Reference(**one) for one in _READ["source"])
 
 #: Source papers of lemmas, reference runs and scores, sorted by first author.
-MENTIONED = _READ["mentioned"]
+MENTIONED = tuple(Reference(**one) for one in _READ["mentioned"])
 
 
 def cited(card: Card) -> list[Reference]:

@@ -11,14 +11,7 @@ from dpviz import __version__
 from dpviz.data.samples import sample, sample_names
 from dpviz.docs.licences import PACKAGES
 from dpviz.families import CARDS
-from dpviz.papers.references import (
-    ABSTRACT,
-    LICENCE,
-    REFERENCES,
-    Reference,
-    bibtex,
-    our_bibtex,
-)
+from dpviz.papers.references import ABSTRACT, LICENCE, REFERENCES, bibtex, our_bibtex
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.session.address import where_files_go
 from dpviz.ui.session.state import UrlState
@@ -78,7 +71,7 @@ def _cite() -> None:
     st.header("Cite", anchor="cite")
     st.markdown("Cite dpviz, and the paper of the method that you used:")
     st.code(our_bibtex(), language="latex", wrap_lines=True)
-    st.markdown("\n".join(f"* {_listed(one)}" for one in REFERENCES))
+    st.markdown("\n".join(f"* {one.text}" for one in REFERENCES))
     st.download_button(
         "All of these (BibTeX)",
         bibtex,
@@ -87,13 +80,6 @@ def _cite() -> None:
         key="about:bibtex",
         on_click="ignore",
         icon=":material/download:",
-    )
-
-
-def _listed(one: Reference) -> str:
-    language = " (in Chinese)" if one.chinese else ""
-    return (
-        f"{plain_text(one.authors)}: *{plain_text(one.title)}*{language}. {plain_text(one.place)}."
     )
 
 
