@@ -22,7 +22,7 @@ from dpviz.docs.glossary import entries
 from dpviz.docs.page import code, plain
 from dpviz.experiments import ablations, utility
 from dpviz.families import CARDS, FAMILIES
-from dpviz.family.card import Card, Variant
+from dpviz.family.card import Card
 from dpviz.family.parameter import Parameter
 from dpviz.papers import PAPERS
 from dpviz.papers.references import MENTIONED, REFERENCES, cited
@@ -34,23 +34,18 @@ HERE = Path(__file__).parent
 PROOFS = HERE / "methods"
 
 #: Public functions and classes that ``dpviz`` itself does not export.
-FURTHER = (
-    ("dpviz.data.stored", "stored"),
-    ("dpviz.families", "trial_of"),
-    ("dpviz.experiments.draws", "many_draws"),
-    ("dpviz.experiments.sweep", "Subject"),
-    ("dpviz.experiments.sweep", "Plan"),
-    ("dpviz.experiments.sweep", "run_sweep"),
-    ("dpviz.experiments.sweep", "summary"),
-    ("dpviz.audit.runs", "audit"),
-    ("dpviz.release.request", "Request"),
-    ("dpviz.release.draw", "release"),
-    ("dpviz.privacy.lifetime_budget", "Budget"),
-    ("dpviz.privacy.ledger", "Neighbours"),
-    ("dpviz.privacy.ledger", "Ledger"),
-    ("dpviz.privacy.ledger", "Spend"),
-    ("dpviz.privacy.mechanisms", "Accountant"),
-)
+FURTHER = {
+    "dpviz.data.stored": ("stored",),
+    "dpviz.families": ("trial_of",),
+    "dpviz.experiments.draws": ("many_draws",),
+    "dpviz.experiments.sweep": ("Subject", "Plan", "run_sweep", "summary"),
+    "dpviz.audit.runs": ("audit",),
+    "dpviz.release.request": ("Request",),
+    "dpviz.release.draw": ("release",),
+    "dpviz.privacy.lifetime_budget": ("Budget",),
+    "dpviz.privacy.ledger": ("Neighbours", "Ledger", "Spend"),
+    "dpviz.privacy.mechanisms": ("Accountant",),
+}
 
 #: Largest number of values that a table of settings lists by name instead of counting.
 _MOST_NAMED = 12
@@ -115,7 +110,7 @@ def method_text(card: Card) -> str:
         "Measured": measured,
     }
     text: str = _templates().get_template("method.md.j2").render(
-        card=card, family=family, default=default, costs=costs, parts=parts, draws=_draws,
+        card=card, family=family, default=default, costs=costs, parts=parts,
         caption=figures.caption(card.title, centres="center" in family.found),
         sections=[(heading, texts) for heading, texts in sections.items() if texts],
         sets=", ".join(dict.fromkeys(f"{row.title} ({row.records:,} records)" for row in costs)),
@@ -123,21 +118,17 @@ def method_text(card: Card) -> str:
     return text
 
 
-def _draws(rows: Sequence[Any]) -> str:
-    return " or ".join(str(number) for number in sorted({row.draws for row in rows}))
-
-
 def _promises(card: Card) -> str:
     if not any(one.private for one in card.variants):
         return "no"
-    return "; ".join(f"{one.name}: {_promise(one)}" for one in card.variants)
-
-
-def _promise(one: Variant) -> str:
-    if not one.private or one.name == "sound":
-        return "yes" if one.private else "no"
-    never = f", not with {' or '.join(one.fails)}" if one.fails else ""
-    return f"only with a declared domain{never}"
+    said = []
+    for one in card.variants:
+        promise = "yes" if one.private else "no"
+        if one.private and one.name != "sound":
+            never = f", not with {' or '.join(one.fails)}" if one.fails else ""
+            promise = f"only with a declared domain{never}"
+        said.append(f"{one.name}: {promise}")
+    return "; ".join(said)
 
 
 def lacking(card: Card) -> list[str]:
