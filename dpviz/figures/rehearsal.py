@@ -47,15 +47,9 @@ def small_maps(
 ) -> Panels:
     """Plot possible results: one small map per draw, with marks on invented clusters.
 
-    Parameters
-    ----------
-    draws
-        Result of each draw, as in ``release.json``, and whether each of its clusters is true; at
-        most nine draws. If there are fewer draws, the other positions stay empty.
-    places
-        Positions of the true clusters, shape (clusters, d).
-    columns, domain
-        Names and bounds of all axes; the first two axes are shown.
+    ``draws`` are at most nine: each result, as in ``release.json``, and whether each of its
+    clusters is true. Other positions stay empty. ``places`` of the true clusters: (clusters, d). Of
+    all ``columns`` and axes of ``domain``, the first two are shown.
     """
     flat = domain.select((0, 1))
     # The page shows the names of the axes, because small maps have no space for them.

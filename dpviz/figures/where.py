@@ -22,14 +22,9 @@ _HEIGHT, _SHAPE = 400, 0.48
 
 
 def where_map(columns: Sequence[str], box: Domain | None, mode: Mode) -> Panels:
-    """Plot coasts, borders and cities around a box, or the whole Earth if there is no box.
+    """Plot coasts, borders and cities around a declared box, or the whole Earth if there is none.
 
-    Parameters
-    ----------
-    columns
-        Names of longitude and latitude, in this order.
-    box
-        Declared bounds of longitude and latitude.
+    ``columns`` and ``box`` have first the longitude, then the latitude, in degrees.
     """
     view = _EARTH if box is None else _around(columns, box)
     said = f"box of the release: {box}" if box else "no box yet"

@@ -303,21 +303,11 @@ def serve(
 ) -> None:
     """Run the app of a script until the user stops it.
 
-    Parameters
-    ----------
-    script
-        ``app.py``; the settings of ``.streamlit/config.toml`` in its folder apply.
-    address, port
-        Address and port of the server. If other computers can reach the address, the server is
-        shared: visitors can't type paths of its files, and each visitor has their own budgets.
-    hosts
-        Host names that visitors may use, in addition to the names of this computer.
-    headless
-        Whether the browser stays closed.
-    settings
-        Further settings of Streamlit by their names.
-
-    Raises InputError if a host is not a valid name, or a setting can't be read.
+    The settings of ``.streamlit/config.toml`` beside the ``script`` apply, then ``settings`` of
+    Streamlit by their names. If other computers can reach ``address``, the server is shared:
+    visitors can't type paths of its files, and each visitor has their own budgets. ``hosts`` are
+    names that visitors may use, in addition to those of this computer. ``headless`` opens no
+    browser. Raises InputError if a host is not a valid name, or a setting can't be read.
     """
     for one in hosts:
         if "/" in one or re.search(r"^[^:]*:\d*$|\s", one):

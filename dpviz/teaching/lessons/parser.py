@@ -1,33 +1,10 @@
-'''Reads a lesson: a TOML file with a title and steps; a step has a link, texts, question and task.
+"""Reads a lesson: a TOML file with a title and steps; a step has a link, texts, question and task.
 
 The author of a lesson may be unknown, so its texts can't be trusted. The only markup is
-``**bold**``; code that shows a text must escape everything else. A file looks like this::
-
-    title = "One person can be seen"
-    minutes = 8
-    after = "You can say why a result without noise reveals people."
-    needs = "nothing"
-
-    [[steps]]
-    title = "Two groups of people"
-    link = "wavecluster?data=incomes&method=wavecluster"
-    text = """
-    The picture shows {records} people. A paragraph ends at an empty line.
-    """
-    look = "The number of clusters."
-    bars = "with_and_without"
-    holds = ["true_clusters == 1"]
-    question = "Who joins the groups?"
-    answers = ["One person", "The noise"]
-    right = 1
-    reveal = "There is no noise yet."
-    task = "Drag epsilon to the left."
-    done = "epsilon <= 0.1"
-    formula = "scale = sensitivity / epsilon"
-    teacher = 'Many say "the outlier".'
-
-Names in braces are facts of the run that the step shows. Questions and answers have no braces.
-'''
+``**bold**``; code that shows a text must escape everything else. The lessons beside this module are
+examples. Paragraphs of ``text`` end at an empty line. Names in braces are facts of the run that the
+step shows; questions and answers have none.
+"""
 
 from __future__ import annotations
 

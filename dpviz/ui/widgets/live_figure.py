@@ -40,40 +40,26 @@ def live_figure(
     note: Mapping[str, Any] | None = None,
     pick: Callable[[Any], object] | None = None,
 ) -> Any:
-    """Show a figure, or redraw it in place.
+    """Show a figure (``data`` and ``layout`` of Plotly's JSON, with arrays), or redraw it in place.
 
-    Colours, fonts and grid lines come from the page's theme, unless the figure sets them. Zoom and
-    pan stay while ``layout.uirevision`` stays the same. Plotly interprets tags in texts, so escape
-    untrusted text with :func:`dpviz.figures.marks.literal`.
+    The page's theme gives colours, fonts and grid lines that the figure does not set. Zoom and pan
+    stay while ``layout.uirevision`` stays. Escape untrusted text, because Plotly reads tags. The
+    larger height counts: ``height`` in pixels, or ``share`` of the window's height. On a page of
+    less than ``least_width`` pixels, the figure scrolls. With ``fills``, the maps, or all of the
+    figure, end at the end of the window if this is higher, and the title is below.
 
-    Parameters
-    ----------
-    figure
-        The figure's ``data`` and ``layout`` as in Plotly's JSON, with NumPy arrays.
-    height, share, least_width
-        Height in pixels, or as a fraction of the window's height; the larger height is used. Least
-        width in pixels; on a narrower page, the figure scrolls.
-    pairs
-        Indices of heatmap traces (true, private) of one shape. Both traces get ``customdata`` for
-        ``hovertemplate``: the other trace's value and the error (private minus true). If the
-        trace's ``meta`` has lists ``across`` and ``up``, the texts of column and row follow.
-    clickable, boxable
-        Whether a click on a point, or drawing a box, makes the program run again.
-    fills
-        Whether the maps, or all of the figure, end at the end of the window if this is higher. Then
-        the title is below the maps.
-    note, pick
-        Note on one cluster: ``title``, ``text``, ``marks`` of the cluster, ``corner`` (panel, 1 for
-        right, 1 for bottom), and the key of an expander with more, or "", in ``below``. ``pick`` is
-        called with ``{"panel": ..., "number": ..., "on": ...}`` of a cluster that the user picks
-        ``on`` a panel, or with None when the user closes the note. If the figure has ``pieces``,
-        words of the headline light them up; see :func:`dpviz.figures.wavecluster.damage.pieces`.
+    Both heatmaps of ``pairs`` (true, private), of one shape, get ``customdata`` for their hover
+    texts: the other's value, the error (private minus true) and, if ``meta`` has lists ``across``
+    and ``up``, the texts of column and row.
 
-    Returns
-    -------
-    Any
-        ``{"x": ..., "y": ..., "meta": ...}`` of the point whose click started this run, with
-        the ``meta`` of its trace; ``{"x": [from, to], "y": [from, to]}`` of a box; else None.
+    ``note`` is about one cluster: ``title``, ``text``, ``marks``, ``corner`` (panel, 1 for right, 1
+    for bottom), and in ``below`` the key of an expander with more, or "". ``pick`` gets ``{"panel":
+    ..., "number": ..., "on": ...}`` of a cluster that the user picks ``on`` a panel, or None when
+    the note is closed. Words of the headline light up the figure's ``pieces``; see
+    :func:`dpviz.figures.wavecluster.damage.pieces`.
+
+    Returns ``{"x": ..., "y": ..., "meta": ...}`` of a clicked point and its trace (``clickable``),
+    ``{"x": [from, to], "y": [from, to]}`` of a drawn box (``boxable``), or None.
     """
     head = {
         "alt": alt,

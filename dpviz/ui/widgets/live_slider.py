@@ -109,21 +109,11 @@ def live_slider(
     """Show a slider with a number box and return its value.
 
     The value is in ``st.session_state[key]``. To move the slider, set this entry before this call;
-    to return to `value`, delete the entry. If `value` changes, the slider moves, too.
-
-    Parameters
-    ----------
-    value
-        Initial value, clipped to the range.
-    step
-        Distance between two positions, in decades on a log scale. Default: a hundredth of the
-        range, 1 for integers, 0.02 decades on a log scale.
-    scale
-        Map from positions to values. Log values are rounded to three significant digits.
-    format
-        One of ``%d``, ``%.2f``, ``%.3g`` with any text around it.
-    play
-        Whether a button moves the slider to its end step by step.
+    to return to ``value`` (clipped to the range), delete the entry. If ``value`` changes, the
+    slider moves, too. ``step`` is in decades on a log scale; default: a hundredth of the range, 1
+    for integers, 0.02 decades. Log values have three significant digits. ``format`` is ``%d``,
+    ``%.2f`` or ``%.3g`` with any text around it. ``play`` adds a button that moves the slider to
+    its end step by step.
     """
     allowed = _Range(float(low), float(high), integer)
     start = allowed.inside(value)

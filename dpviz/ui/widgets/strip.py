@@ -43,19 +43,10 @@ def strip(
 ) -> str | None:
     """Show the strip; return a stage if the user asked for the method that has it.
 
-    Parameters
-    ----------
-    controls, settings
-        Keys of the controls of each stage, which are marked while the stage is shown; their
-        values in words.
-    shown
-        Name of the stage that the picture shows; empty if it shows no single stage.
-    broken
-        Stage at which the selected cluster first differs, its mark, and the same in words.
-    offered
-        Title of the method that is offered.
-    open_stage
-        Function that opens the stage of that name.
+    By stage: ``controls`` are the keys of the controls that are marked while it is ``shown`` (empty
+    if the picture shows no single stage), ``settings`` their values in words. ``broken``: stage at
+    which the selected cluster first differs, its mark, and the same in words. ``offered`` is the
+    title of the method with a missing stage; ``open_stage`` gets the name of a picked stage.
     """
     palettes: list[tuple[str, ...]] = []
     listed = [
