@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.figures.marks import Trace, middles, note, outline, outlined, scatter, shape
+from dpviz.figures.marks import middles, note, outline, outlined, scatter, shape
 from dpviz.figures.panels import Panels, on, suffix
 from dpviz.figures.theme import BACKGROUND, INK
 from dpviz.figures.wavecluster import WaveClusterPicture, stage_panels
@@ -65,7 +65,9 @@ def diagnosis_panels(picture: WaveClusterPicture, diagnosis: Diagnosis) -> Panel
     for panel in range(1, 2 * _ACROSS + 1):
         drawn.data.extend({**edge, **on(panel)} for edge in edges)
     if diagnosis.cell:
-        ring = _ring(picture, diagnosis.cell)
+        ink, (x, y) = INK[picture.mode], middles(diagnosis.cell, picture.domain, width)
+        look = outlined(22, ink, "circle-open", ink, 3)
+        ring = scatter("markers", [float(x)], [float(y)], marker=look)
         drawn.data.extend({**ring, **on(panel)} for panel in (3, 4, 3 + _ACROSS, 4 + _ACROSS))
     if diagnosis.stage:
         _mark(picture, layout, diagnosis.stage)
@@ -117,13 +119,6 @@ def _window(picture: WaveClusterPicture, inside: NDArray[np.bool_]) -> list[tupl
         low, high = (bounds[0] + at * width[axis] for at in (low, high))
         window.append((float(max(low, bounds[0])), float(min(high, bounds[1]))))
     return window
-
-
-def _ring(picture: WaveClusterPicture, cell: tuple[int, ...]) -> Trace:
-    x, y = middles(cell, picture.domain, picture.width(picture.true.level))
-    ink = INK[picture.mode]
-    look = outlined(22, ink, "circle-open", ink, 3)
-    return scatter("markers", [float(x)], [float(y)], marker=look)
 
 
 def _mark(picture: WaveClusterPicture, layout: dict[str, Any], stage: Stage) -> None:

@@ -29,7 +29,7 @@ from dpviz.figures.marks import (
     scatter,
     shape,
 )
-from dpviz.figures.panels import Panels, add_heading, add_maps, on, suffix
+from dpviz.figures.panels import Panels, add_chart_axes, add_heading, add_maps, on
 from dpviz.figures.raster import cell_means
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode
 from dpviz.figures.wavecluster import WaveClusterPicture
@@ -54,6 +54,9 @@ _ITSELF = {
 
 #: Columns about a theorem: ends of its band, share of draws inside, and promised share.
 BOUND_COLUMNS = ("bound from", "bound to", "inside", "promised")
+
+#: Horizontal axis of a strip, without numbers.
+_ACROSS = chart_axis(range=[-0.5, 0.5], showgrid=False, showticklabels=False, fixedrange=True)
 
 #: Width over which the dots of a strip are spread, as a share of the strip's width.
 _SPREAD = 0.26
@@ -172,18 +175,9 @@ def strips(
         band, score, bound = draws.bands[name], score_of(name), bounds.get(name)
         ends = f"{readable(band.low, 4)} to {readable(band.high, 4)}"
         described.append(f"{score.label} median {readable(band.median, 4)}, band {ends}")
-        layout[f"xaxis{suffix(panel)}"] = {
-            "domain": [left, left + wide],
-            "anchor": f"y{suffix(panel)}",
-            "range": [-0.5, 0.5],
-            "showgrid": False,
-            "zeroline": False,
-            "showticklabels": False,
-            "fixedrange": True,
-        }
-        layout[f"yaxis{suffix(panel)}"] = chart_axis(
-            anchor=f"x{suffix(panel)}", nticks=5, range=_range(values, true.get(name), bound)
-        )
+        extent = (left, left + wide), (0.0, 1.0)
+        up = chart_axis(nticks=5, range=_range(values, true.get(name), bound))
+        add_chart_axes(layout, panel, extent, _ACROSS, up)
         if bound is not None:
             layout["shapes"].append(_bounds_shape(bound, panel, mode))
         layout["shapes"] += _drawn(_band_shapes(band, panel, true.get(name), mode))

@@ -175,7 +175,9 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
     """Plot a score over two parameters, the first horizontal; ``title`` names method and data."""
     values = finite(found.reached)
     low, high = _ends(values, found.score)
-    named = _map_name(found)
+    sign, better = ("at most", "lower") if BETTER[found.score] == "<=" else ("at least", "higher")
+    score = score_of(found.score).title
+    named = f"{score}, {sign} this in {found.share:.0%} of draws"
     across, up = found.values
     layout = base_layout(
         f"{title} · {named} · {len(found.seeds)} draws in each cell",
@@ -186,7 +188,6 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
         uirevision="map",
     )
     first, second = (_axis(name) for name in found.names)
-    better = "lower is better" if BETTER[found.score] == "<=" else "higher is better"
     heat = {
         "type": "heatmap",
         "z": np.ascontiguousarray(values.T),
@@ -203,7 +204,7 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
         "colorscale": [
             [end, blend(BOTH[mode], BACKGROUND[mode], s)] for end, s in enumerate((0.05, 0.6))
         ],
-        "colorbar": colour_bar(f"{score_of(found.score).title}<br>{better}", outlinewidth=0),
+        "colorbar": colour_bar(f"{score}<br>{better} is better", outlinewidth=0),
     }
     return Panels(
         data=[heat, *_marks(found, mode)],
@@ -212,11 +213,6 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
         height=130 + 27 * max(len(up), 7),
         share=0.0,
     )
-
-
-def _map_name(found: ParameterMap) -> str:
-    sign = "at most" if BETTER[found.score] == "<=" else "at least"
-    return f"{score_of(found.score).title}, {sign} this in {found.share:.0%} of draws"
 
 
 def _ends(values: Floats, score: str) -> tuple[float, float]:

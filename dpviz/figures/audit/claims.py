@@ -190,7 +190,11 @@ def floored(bound: float) -> str:
 
 def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
     """Plot the measured lower bounds as bars, and the claim as a line."""
-    measured = [(_row_name(scenario), result) for scenario, result in rows if result is not None]
+    measured = [
+        (f"{CARDS[of.method].title} {'planted' if of.planted else of.variant} · {of.name}", result)
+        for of, result in rows
+        if result is not None
+    ]
     names = [name for name, _ in measured]
     bars = []
     for violated, legend, colour in (
@@ -260,8 +264,3 @@ def bounds_frame(rows: Sequence[Row], claim: float) -> pd.DataFrame:
         ]
     )
     return table.astype({"runs": "Int64"})
-
-
-def _row_name(scenario: Scenario) -> str:
-    kind = "planted" if scenario.planted else scenario.variant
-    return f"{CARDS[scenario.method].title} {kind} · {scenario.name}"

@@ -20,7 +20,7 @@ from dpviz.figures.stages import (
     with_marks,
 )
 from dpviz.kmeans.family import FAMILY
-from dpviz.kmeans.run import Centers, KMeansRun
+from dpviz.kmeans.run import KMeansRun
 
 #: Share of a cluster's colour in its region.
 _PALE = 0.45
@@ -142,12 +142,7 @@ def _map(picture: KMeansPicture, run: KMeansRun, step: int) -> Thumbnail:
     labels = np.zeros((MOST, MOST), np.intp)
     if picture.truth.records.domain.ndim == 2:
         labels = picture.numbers_at(run, step)[picture.regions_of(centers, MOST)]
-    drawn = of_labels(labels, int(labels.max()), mode, _PALE)
-    return with_marks(drawn, _cells(picture, centers), mode)
-
-
-def _cells(picture: KMeansPicture, centers: Centers) -> NDArray[np.intp]:
-    domain = picture.shown_domain
+    drawn, domain = of_labels(labels, int(labels.max()), mode, _PALE), picture.shown_domain
     places = np.stack(places_of(picture, centers), axis=-1)
     share = (places - domain.lows) / (domain.highs - domain.lows)
-    return np.clip((MOST * share).astype(np.intp), 0, MOST - 1)
+    return with_marks(drawn, np.clip((MOST * share).astype(np.intp), 0, MOST - 1), mode)

@@ -68,7 +68,7 @@ def true_centres(picture: KMeansPicture) -> Trace:
     x, y = places_of(picture, picture.truth.centers)
     cross = marker(9, None, "cross-thin", line={"color": INK[picture.mode], "width": 1.6})
     hover = f"true centre %{{text}}<br>{PLACE}"
-    return scatter("markers", x, y, hover, text=_numbers(x), marker=cross)
+    return scatter("markers", x, y, hover, text=[*map(str, range(1, len(x) + 1))], marker=cross)
 
 
 def places_of(picture: KMeansPicture, centers: Centers) -> tuple[Floats, Floats]:
@@ -102,7 +102,3 @@ def _paths(
         scatter("lines+markers", across, up, line=line, marker=marker(3, ink), opacity=0.75),
         scatter("markers", x[0], y[0], hover, text=picture.names_of(numbers), marker=ring),
     ]
-
-
-def _numbers(centers: Floats) -> list[str]:
-    return [str(number) for number in range(1, len(centers) + 1)]

@@ -43,11 +43,6 @@ _ALL = "audit:all job"
 _SECONDS = 12
 
 
-def all_audits(claim: float, seed: int) -> None:
-    """Show the part; it is redrawn while the audits run."""
-    follow(job_of(_ALL), lambda: _all_audits(claim, seed), every=1.0)
-
-
 def _all_audits(claim: float, seed: int) -> None:
     rows = table_rows(results(), claim)
     missing = [scenario for scenario, result in rows if result is None]
@@ -208,7 +203,8 @@ def claims(state: UrlState) -> bool:
     with right:
         _result(state)
     st.header("All at once", anchor="all-at-once")
-    all_audits(float(state.get("claim")), int(state.get("seed")))
+    claim, seed = float(state.get("claim")), int(state.get("seed"))
+    follow(job_of(_ALL), lambda: _all_audits(claim, seed), every=1.0)
     return settled
 
 

@@ -80,18 +80,9 @@ _MISSING = "–"
 
 #: Controls of an explorer that a release does not use.
 _EXPLORING = (
-    "seed",
-    "view",
-    "left",
-    "i",
-    "classes",
-    "axes",
-    "lines",
-    "points",
-    "unprotected",
-    "with",
+    "seed", "view", "left", "i", "classes", "axes", "lines", "points", "unprotected", "with",
     "line",
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpviz.base.errors import InputError
 from dpviz.privacy.ledger import Neighbours
-from dpviz.teaching.game.rooms import MOST_GUESSES, MOST_PLAYERS, Room, checked_code, checked_key
+from dpviz.teaching.game.rooms import MOST_GUESSES, MOST_PLAYERS, checked_code, checked_key
 from dpviz.teaching.game.rules import CASES, LEVELS, Game
 from dpviz.ui.game.play import (
     STYLE,
@@ -79,7 +79,9 @@ def build(state: UrlState) -> None:
         if state.get("key"):
             teacher(state, room, partial(_controls, narrow=True), _leave)
         else:
-            _student(state, room)
+            enter_room(room)
+            live_part(_in_room, state, code)
+            st.button("Leave the room", key="game:leave", on_click=_leave, args=(state,))
     except InputError as error:
         show_error(error)
         st.button("Play alone", key="game:alone", on_click=_leave, args=(state,))
@@ -92,14 +94,11 @@ def _alone(state: UrlState) -> bool:
     game = _solo(state)
     left, right = st.columns([6, 5], gap="medium")
 
-    def guess(number: int, said: bool) -> None:
-        game.guess(number, said)
-
     def restart() -> None:
         st.session_state[_SOLO].pop((state.get("case"), state.get("level")), None)
 
     with left:
-        drawn(game, guess)
+        drawn(game, game.guess)
     with right:
         scores(
             (("you", game.you), ("best rule", game.rule)), game.case, game.epsilon, key="game:score"
@@ -175,12 +174,6 @@ def _join(state: UrlState, typed: str) -> None:
 def _leave(state: UrlState) -> None:
     state.set("room", "")
     state.set("key", "")
-
-
-def _student(state: UrlState, room: Room) -> None:
-    enter_room(room)
-    live_part(_in_room, state, room.code)
-    st.button("Leave the room", key="game:leave", on_click=_leave, args=(state,))
 
 
 def _in_room(state: UrlState, code: str) -> bool:

@@ -6,6 +6,7 @@ import html
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 import streamlit as st
 
@@ -30,7 +31,7 @@ STYLE = style("game")
 _SIDES = ("out", "in")
 
 
-def drawn(game: Game, guess: Callable[[int, bool], None]) -> None:
+def drawn(game: Game, guess: Callable[[int, bool], Any]) -> None:
     """Show the current draw with its two buttons, and the result of the last guess."""
     # Only published numbers are sent to the browser. After a wrong guess, its draw stays until the
     # player goes on. ``guess`` gets the draw's number, and True for "the person is in the data".

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dpviz.papers import PAPERS, ROWS, STATES, Paper, Row, State, frame, headline
+from dpviz.papers import PAPERS, ROWS, STATES, Row, State, frame, headline
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.session.state import Control, UrlState, choice
 from dpviz.ui.widgets.assets import style
@@ -50,9 +50,13 @@ def build(state: UrlState) -> None:
     segments(state, "paper", "Paper", PAPER_NAMES, label_visibility="collapsed")
     paper = PAPERS[state.get("paper")]
     rows = [row for row in ROWS if row.paper == paper.number]
-    _cite(paper)
+    show_caption(f"{paper.authors}: {paper.title}. {paper.venue}. {paper.note}")
     st.markdown(f"**{plain_text(headline(rows))}**")
-    titles = _filters(rows)
+    numbers = Counter(row.state for row in rows)
+    titles = {ALL: f"All {len(rows)}"}
+    titles |= {
+        name: f"{sign} {title} {numbers[name]}" for name, (sign, title, _) in _STATES.items()
+    }
     segments(state, "show", "State", titles, label_visibility="collapsed")
     chosen = [row for row in rows if state.get("show") in (ALL, row.state)]
     if chosen:
@@ -61,18 +65,6 @@ def build(state: UrlState) -> None:
         show_caption("No row of this paper is in this state.")
     csv_button(f"dpviz-paper-{paper.number}", lambda: frame(rows), key="papers:csv")
     state.write()
-
-
-def _cite(paper: Paper) -> None:
-    show_caption(f"{paper.authors}: {paper.title}. {paper.venue}. {paper.note}")
-
-
-def _filters(rows: Sequence[Row]) -> dict[str, str]:
-    numbers = Counter(row.state for row in rows)
-    found = {ALL: f"All {len(rows)}"}
-    for name, (sign, title, _) in _STATES.items():
-        found[name] = f"{sign} {title} {numbers[name]}"
-    return found
 
 
 def _table(rows: Sequence[Row]) -> str:

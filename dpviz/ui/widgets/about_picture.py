@@ -30,16 +30,10 @@ _SIDES = (
 )
 
 
-def _load() -> dict[str, AboutPicture]:
-    text = (FRONTEND / "about_picture.toml").read_text(encoding="utf-8")
-    return {
-        name: AboutPicture(**one)
-        for name, one in tomllib.loads(text.replace("{sides}", _SIDES)).items()
-    }
-
+_TEXT = (FRONTEND / "about_picture.toml").read_text(encoding="utf-8").replace("{sides}", _SIDES)
 
 #: Help texts, by the names of the figures.
-ABOUT = _load()
+ABOUT = {name: AboutPicture(**one) for name, one in tomllib.loads(_TEXT).items()}
 
 _TITLES = {"shows": "What it shows", "read": "How to read it", "attempt": "What to try"}
 

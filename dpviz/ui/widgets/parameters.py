@@ -223,18 +223,12 @@ def number_box(parameter: Parameter, label: str = "") -> dict[str, Any]:
     }
 
 
-def options_of(parameter: Parameter) -> Sequence[Any]:
-    """Options of a parameter's list."""
-    if parameter.options:
-        return parameter.options
-    return range(int(parameter.low or 0), int(parameter.high or 0) + 1)
-
-
 def choice_box(state: UrlState, parameter: Parameter, place: Any = st) -> None:
     """Show the select box of a choice."""
+    numbers = range(int(parameter.low or 0), int(parameter.high or 0) + 1)
     place.selectbox(
         plain_text(parameter.label),
-        **state.choice(parameter.link, options_of(parameter)),
+        **state.choice(parameter.link, parameter.options or numbers),
         format_func=parameter.word,
         help=plain_text(parameter.help),
     )
