@@ -31,4 +31,8 @@ def papers_command(given: argparse.Namespace) -> tuple[Report, str]:
 def _line(row: Row) -> str:
     outcome = f"; our result: {row.outcome}" if row.outcome else ""
     why = f" ({row.why})" if row.why else ""
-    return f"{row.state:<12}  {row.place}: {row.what}. Printed: {row.printed}{outcome}{why}"
+    needs = f" (as printed: {row.needs})" if row.needs else ""
+    return (
+        f"{row.name}  {row.state}  {row.place}: {row.what}. Printed: {row.printed}{needs}{outcome}"
+        f"{why}"
+    )

@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from dpviz.papers.row import FILES, STATES, Link, Paper, Row, State, read_paper
+from dpviz.base.numbers import counted
+from dpviz.papers.row import (
+    EVIDENCE,
+    FILES,
+    STATES,
+    Evidence,
+    Link,
+    Paper,
+    Row,
+    State,
+    read_paper,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,10 +29,21 @@ PAPERS = {paper.number: paper for paper, _ in _READ}
 ROWS: tuple[Row, ...] = tuple(row for _, rows in _READ for row in rows)
 
 
+def headlines(rows: Sequence[Row]) -> dict[Evidence, str]:
+    """For each kind of evidence, one sentence: how many rows are in each state."""
+    groups = {name: [row for row in rows if row.evidence == name] for name in EVIDENCE}
+    return {name: _counted(EVIDENCE[name][0], group) for name, group in groups.items() if group}
+
+
 def headline(rows: Sequence[Row]) -> str:
-    """Return one sentence: how many rows are in each state."""
+    """All sentences of :func:`headlines`."""
+    return " ".join(headlines(rows).values())
+
+
+def _counted(title: str, rows: Sequence[Row]) -> str:
     numbers = Counter(row.state for row in rows)
-    parts = [f"{numbers['as printed']} of {len(rows)} are as printed"]
+    fine, total = numbers["as printed"], len(rows)
+    parts = [f"{title}: {f'{fine} of {total} are as printed' if fine else counted(total, 'row')}"]
     for state, one, more in _SAID:
         if numbers[state]:
             parts.append(f"{numbers[state]} {one if numbers[state] == 1 else more}")
@@ -40,7 +62,7 @@ _SAID: tuple[tuple[State, str, str], ...] = (
 
 def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Convert rows to dictionaries of plain values, for files."""
-    first = ("paper", "name", "place", "kind", "what", "printed", "outcome")
+    first = ("paper", "name", "place", "kind", "evidence", "what", "printed", "needs", "outcome")
     return [
         {name: getattr(row, name) for name in first}
         | {
@@ -65,5 +87,17 @@ def frame(rows: Sequence[Row]) -> pd.DataFrame:
 
 
 __all__ = [
-    "PAPERS", "ROWS", "STATES", "Link", "Paper", "Row", "State", "frame", "headline", "records",
-]  # fmt: skip
+    "EVIDENCE",
+    "PAPERS",
+    "ROWS",
+    "STATES",
+    "Evidence",
+    "Link",
+    "Paper",
+    "Row",
+    "State",
+    "frame",
+    "headline",
+    "headlines",
+    "records",
+]

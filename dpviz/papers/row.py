@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import parse_qsl, urlencode
 
 from dpviz.base.numbers import readable
+from dpviz.base.tables import read_table_file
 from dpviz.families import FAMILIES
 
 #: Files of rows, one per paper. ``python -m tests.benchmarks.papers`` writes the numbers.
@@ -27,6 +28,20 @@ State = Literal[
 STATES: tuple[State, ...] = get_args(State)
 
 Kind = Literal["algorithm", "theorem", "definition", "setting", "figure", "table", "number"]
+
+#: What a row is evidence for. Only results can speak for or against a paper.
+Evidence = Literal["result", "proof", "code", "data", "text"]
+
+#: Title of each kind of evidence, and what it shows.
+EVIDENCE: dict[Evidence, tuple[str, str]] = read_table_file(
+    Path(__file__).with_name("evidence.toml"), Mapping[str, tuple[str, ...]]
+)
+
+#: Evidence of a measured row, if the row names no other.
+_USUAL: dict[Kind, Evidence] = {
+    "algorithm": "code", "definition": "code", "setting": "code", "table": "data",
+    "theorem": "result", "figure": "result", "number": "result",
+}  # fmt: skip
 
 #: Confidence of the interval of a measured number, and its ends in standard errors.
 CONFIDENCE, ERRORS = 0.99, 2.576
@@ -81,13 +96,14 @@ class Measured:
 class Claim:
     """The range in which a measured number must be, according to the paper's statement.
 
-    ``within``: rounding of the paper's number; ``averaged``: draws of its average; ``margin``:
-    further difference that counts as close, for the reason ``why``.
+    ``rounding``: half a unit of the last digit that the paper prints. Further differences are close
+    at best: ``averaged``, the draws of the paper's average, which has an error; ``margin``, a
+    difference that we allow for the reason ``why``.
     """
 
     low: float = -math.inf
     high: float = math.inf
-    within: float = 0.0
+    rounding: float = 0.0
     averaged: int = 0
     margin: float = 0.0
 
@@ -98,34 +114,48 @@ class Claim:
         return max(found.value - self.high, 0.0)
 
     def ends(self, found: Measured) -> tuple[float, float]:
-        """Ends of the paper's range, with its rounding and the error of its average."""
-        single = found.error * math.sqrt(found.draws)
-        theirs = ERRORS * single / math.sqrt(self.averaged) if self.averaged else 0.0
-        more = self.within + theirs + _EXACT * max(abs(found.value), 1.0)
+        """Ends of the paper's range, with the rounding of its digits."""
+        more = self.rounding + _EXACT * max(abs(found.value), 1.0)
         return self.low - more, self.high + more
+
+    def theirs(self, found: Measured) -> float:
+        """Error of the paper's average, at our confidence, from the scatter of our draws."""
+        if not self.averaged:
+            return 0.0
+        return ERRORS * found.error * math.sqrt(found.draws / self.averaged)
+
+    def is_vague(self, found: Measured) -> bool:
+        """Whether the paper's average has an error as large as itself, so that it tells nothing."""
+        return self.averaged > 0 and self.theirs(found) >= abs(self.low)
 
     def judge(self, found: Measured) -> State:
         """Compare the confidence interval of a number with the paper's range.
 
-        As printed: the whole interval is in the range; close: at most the margin away; differs: no
-        number in common; otherwise the draws can't tell.
+        As printed: the whole interval is in the range; close: in the range with the margin and the
+        error of the paper's average, unless that error is as large as the average; differs: no
+        number in common, whatever that error is; otherwise the draws can't tell. So a wider
+        interval is never judged kinder.
         """
         low, high = found.interval
         least, most = self.ends(found)
+        theirs = self.theirs(found)
         if least <= low and high <= most:
             return "as printed"
-        if self.margin and least - self.margin <= low and high <= most + self.margin:
+        more = self.margin + theirs
+        if more > 0 and not self.is_vague(found) and least - more <= low and high <= most + more:
             return "close"
-        if high < least or low > most:
+        if high < least - theirs or low > most + theirs:
             return "differs"
         return "can't tell"
 
     def draws_to_tell(self, found: Measured) -> float:
         """Number of draws that would decide the verdict; infinity if no number is enough."""
         width = found.interval[1] - found.interval[0]
-        ends = [one for one in self.ends(found) if math.isfinite(one)]
+        least, most = self.ends(found)
+        theirs = self.theirs(found)
+        ends = [one for one in (least - theirs, most + theirs) if math.isfinite(one)]
         nearest = min(abs(found.value - one) for one in ends)
-        if not nearest or not math.isfinite(width):
+        if not nearest or not math.isfinite(width) or self.is_vague(found):
             return math.inf
         return found.draws * (width / 2 / nearest) ** 2
 
@@ -142,7 +172,8 @@ class Row:
     ``name``: number of the paper and a word. ``place`` and ``printed``: of the statement, in our
     words. ``where``: module or attribute that implements it. ``link``: page of the app, in the file
     ``page?name=value``. ``claim``: in the file ``number``, ``at_least`` or ``at_most``; without
-    one, the state is ``declared``, never as printed. ``measure`` ("chen.bound" in
+    one, the state is ``declared``, never as printed. ``about``: evidence that is not usual for the
+    kind. ``measure`` ("chen.bound" in
     ``tests/benchmarks/papers/chen.py``) takes ``given``. ``shown_as``: format of ``value``.
     ``proof``: page with a proof, which a measurement can only refute. ``slow``: too long for a
     test. ``why``: reason why it is not as printed.
@@ -162,6 +193,7 @@ class Row:
     proof: str = ""
     slow: bool = False
     declared: State | None = None
+    about: Evidence | None = None
     why: str = ""
 
     @property
@@ -186,6 +218,35 @@ class Row:
         return "as printed" if self.proof and state == "can't tell" else state
 
     @property
+    def evidence(self) -> Evidence:
+        """What the row is evidence for."""
+        if self.claim is None:
+            return "text"
+        return "proof" if self.proof else self.about or _USUAL[self.kind]
+
+    @property
+    def needs(self) -> str:
+        """Range in which the interval must be; empty if it is only the printed number."""
+        claim, found = self.claim, self.measured
+        if claim is None or found is None:
+            return ""
+        if claim.low == claim.high:
+            text = f"{claim.low:.6g}"
+        elif math.isfinite(claim.high - claim.low):
+            text = f"{claim.low:.6g} to {claim.high:.6g}"
+        else:
+            at_least = math.isfinite(claim.low)
+            text = f"at least {claim.low:.6g}" if at_least else f"at most {claim.high:.6g}"
+        if claim.rounding:
+            text += f" ± {claim.rounding:g} (printed digits)"
+        if claim.averaged:
+            error = f"{claim.theirs(found):.2g} (the paper's average of {claim.averaged} draws)"
+            text += f"; {'known only to' if claim.is_vague(found) else 'close:'} ± {error}"
+        if claim.margin:
+            text += f"; close: up to {claim.margin:g} away (our tolerance)"
+        return "" if text == f"{claim.high:.6g}" else _spelled(text)
+
+    @property
     def outcome(self) -> str:
         """Readable result."""
         found = self.measured
@@ -194,7 +255,7 @@ class Row:
         text = self.shown_as.format(value=found.value + 0.0)
         low, high = found.interval
         is_exact = low == high or not math.isfinite(high - low)
-        return _spelled(text if is_exact else f"{text} (99%: {low + 0.0:.3g} to {high + 0.0:.3g})")
+        return _spelled(text if is_exact else f"{text} (99%: {low + 0.0:.4g} to {high + 0.0:.4g})")
 
     @property
     def difference(self) -> str:

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.families import SCORES
-from dpviz.papers import PAPERS, ROWS, STATES, Row, frame, headline
+from dpviz.papers import EVIDENCE, PAPERS, ROWS, STATES, Row, frame, headline, headlines
 from dpviz.papers.row import FILES, Claim, Measured, read_measured, read_paper, stored
 from tests.benchmarks.papers import function_of, measure
 from tests.benchmarks.papers.__main__ import entry
@@ -178,6 +178,9 @@ def test_a_row_is_green_or_says_why_not(row: Row) -> None:
         assert row.outcome
     if row.state == "as printed":
         assert not row.why, "the reason is out of date: it comes out"
+    elif row.state == "close" and row.claim and not row.claim.margin:
+        assert "close: ± " in row.needs
+        assert not row.why, "the error of the paper's average is the reason"
     else:
         assert re.fullmatch(r"[A-Z].{10,250}\.", row.why), row.why
 
@@ -284,14 +287,29 @@ def test_a_verdict_follows_from_the_interval(
 def test_a_wider_interval_is_never_judged_kinder(
     value: float, half: float, wider: float, margin: float
 ) -> None:
-    claim = Claim(low=-1, high=2, within=0.1, margin=margin)
-    order = [claim.judge(number(value, size)) for size in (half, half * wider)]
-    ranks = [KIND.index(state) if state in KIND else len(KIND) for state in order]
-    assert ranks[0] <= ranks[1]
+    for averaged in (0, 10):
+        claim = Claim(low=-1, high=2, rounding=0.1, margin=margin, averaged=averaged)
+        found = [number(value, size, error=0.01, draws=9) for size in (half, half * wider)]
+        order = [claim.judge(one) for one in found]
+        ranks = [KIND.index(state) if state in KIND else len(KIND) for state in order]
+        assert ranks[0] <= ranks[1]
+
+
+@pytest.mark.parametrize("row", CHECKED, ids=lambda row: row.name)
+def test_only_the_rounding_of_printed_digits_keeps_a_number_as_printed(row: Row) -> None:
+    assert row.claim
+    low, high = stored()[row.name].interval
+    if row.state == "as printed" and not row.proof:
+        more = row.claim.rounding + 1e-9 * max(abs(low), 1)
+        assert row.claim.low - more <= low <= high <= row.claim.high + more
+    if row.claim.rounding:
+        digits = re.findall(r"(\d+)(?:\.(\d+))?(%?)", row.printed.replace(",", ""))
+        halves = [0.5 * 10 ** -(len(after) + 2 * bool(per)) for _, after, per in digits]
+        assert pytest.approx(row.claim.rounding) in halves, row.printed
 
 
 def test_a_margin_makes_a_number_close_and_rounding_makes_it_the_printed_one() -> None:
-    assert Claim(low=1, high=1, within=0.05).judge(number(1.02, 0.01)) == "as printed"
+    assert Claim(low=1, high=1, rounding=0.05).judge(number(1.02, 0.01)) == "as printed"
     assert Claim(low=1, high=1, margin=0.05).judge(number(1.02, 0.01)) == "close"
     assert Claim(low=1, high=1).judge(number(1.02, 0.01)) == "differs"
     assert Claim(low=1, high=1).judge(number(1.02, 0.03)) == "can't tell"
@@ -300,9 +318,18 @@ def test_a_margin_makes_a_number_close_and_rounding_makes_it_the_printed_one() -
 def test_the_average_of_the_paper_has_an_error_too() -> None:
     claim = Claim(low=1, high=1, averaged=25)
     found = number(1.2, 0.01, error=0.05, draws=100)  # single draws scatter by 0.5
-    assert claim.ends(found) == pytest.approx((1 - 2.576 * 0.1, 1 + 2.576 * 0.1))
-    assert claim.judge(found) == "as printed"
+    assert claim.theirs(found) == pytest.approx(2.576 * 0.1)
+    assert claim.judge(found) == "close"
+    assert claim.judge(replace(found, value=1.0, interval=(1.0, 1.0))) == "as printed"
     assert replace(claim, averaged=100).judge(found) == "differs"
+
+
+def test_an_average_with_an_error_as_large_as_itself_tells_nothing() -> None:
+    claim = Claim(low=0.1, high=0.1, averaged=25)
+    found = number(0.12, 0.01, error=0.05, draws=100)
+    assert claim.is_vague(found)
+    assert claim.judge(found) == "can't tell"
+    assert claim.draws_to_tell(found) == math.inf
 
 
 def test_a_bound_refutes_a_limit_and_never_confirms_it() -> None:
@@ -344,9 +371,31 @@ def test_the_help_of_ocm_as_printed_has_the_measured_distance_from_ours() -> Non
 @pytest.mark.parametrize("paper", PAPERS)
 def test_the_headline_counts_every_row(paper: str) -> None:
     rows = [row for row in ROWS if row.paper == paper]
-    numbers = [int(number) for number in re.findall(r"\d+", headline(rows))]
-    come_out, total, *others = numbers
-    assert total == len(rows) == come_out + sum(others)
+    assert headline(rows) == " ".join(headlines(rows).values())
+    for name, sentence in headlines(rows).items():
+        of_kind = [row for row in rows if row.evidence == name]
+        assert sentence.startswith(f"{EVIDENCE[name][0]}: ")
+        numbers = [int(found) for found in re.findall(r"\d+", sentence)]
+        if " are as printed" not in sentence:
+            numbers.insert(0, 0)
+        come_out, total, *others = numbers
+        assert total == len(of_kind) == come_out + sum(others)
+
+
+def test_checks_of_our_own_code_are_no_results_of_a_paper() -> None:
+    rows = {row.name: row for row in ROWS}
+    assert all(row.evidence in EVIDENCE for row in ROWS)
+    # Rows that compare with plain code, and rows that read a constant or a preset.
+    for row in CHECKED:
+        function = row.measure.partition(".")[2]
+        if re.match("plain|printed_algorithm|same_law|beside_plain|setting|preset", function):
+            assert row.evidence == "code", row.name
+        if function in ("loss", "below", "extreme", "f_lead", "nicv_lead", "worst_ratio"):
+            assert row.evidence == ("proof" if row.proof else "result"), row.name
+    assert {row.evidence for row in ROWS if not row.claim} == {"text"}
+    assert rows["000-fig6-ds1"].evidence == "result"
+    assert rows["000-alg1-mean"].evidence == "code"
+    assert rows["002-s1-n"].evidence == "data"
 
 
 def test_the_table_has_every_row_and_its_number() -> None:
@@ -354,6 +403,8 @@ def test_the_table_has_every_row_and_its_number() -> None:
     assert list(table.index) == [row.name for row in ROWS]
     one = table.loc["000-k-privthr-1"]
     assert one["value"] == stored()["000-k-privthr-1"].value
-    assert one["state"] == "as printed"
+    assert one["state"] == "close"
+    assert one["evidence"] == "result"
+    assert one["needs"].startswith("141 ± 0.05 (printed digits); close: ± 7")
     assert one["printed"] == "141.0"
     assert math.isnan(table.loc["000-gowalla"]["value"])

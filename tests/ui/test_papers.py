@@ -8,7 +8,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpviz.papers import PAPERS, ROWS, STATES, Link, headline
+from dpviz.papers import EVIDENCE, PAPERS, ROWS, STATES, Link, headlines
 from dpviz.ui.messages import plain_text
 from tests.support.links import PAGES, opened
 
@@ -26,14 +26,18 @@ def test_a_paper_has_its_citation_headline_and_rows(paper: str) -> None:
     assert not test.exception
     assert not test.warning
     rows = [row for row in ROWS if row.paper == paper]
-    assert plain_text(headline(rows)) in test.markdown[0].value
     assert plain_text(PAPERS[paper].authors) in test.caption[0].value
     shown = table(test)
     assert shown.count("<tr>") == len(rows) + 1
+    for name, sentence in headlines(rows).items():
+        assert html.escape(sentence) in shown
+        assert html.escape(EVIDENCE[name][1]) in shown
     for row in rows:
         assert html.escape(row.what) in shown
         assert html.escape(row.printed) in shown
         assert html.escape(row.why) in shown
+        assert html.escape(row.needs) in shown
+        assert row.name.replace(".", ".<wbr>") in shown  # the name of the command that repeats it
         if row.link:
             assert f'href="{html.escape(row.link.address)}"' in shown
 
@@ -50,11 +54,23 @@ def test_the_filter_shows_one_state(state: str) -> None:
     assert len(re.findall(r'class="dpv-state', shown)) == len(rows)
 
 
+@pytest.mark.parametrize("evidence", EVIDENCE)
+def test_the_filter_shows_one_kind_of_evidence(evidence: str) -> None:
+    test = opened("papers", {"paper": "000", "evidence": evidence})
+    rows = [row for row in ROWS if row.paper == "000" and row.evidence == evidence]
+    assert table(test).count("<tr>") == len(rows) + 1
+    assert table(test).count('class="dpv-group"') == 1
+    # States are counted among the rows of this kind.
+    counts = [int(one.content.split()[-1]) for one in test.segmented_control[2].proto.options]
+    assert counts[0] == len(rows) == sum(counts[1:])
+
+
 def test_choices_are_in_the_link_and_wrong_ones_are_corrected() -> None:
     test = opened("papers", {"paper": "003"})
-    test.segmented_control[1].set_value("differs").run()
+    test.segmented_control[2].set_value("differs").run()
     assert {name: "".join(value) for name, value in test.query_params.items()} == {
         "paper": "003",
+        "evidence": "all",
         "show": "differs",
     }
     wrong = opened("papers", {"paper": "001", "show": "green"})

@@ -68,7 +68,7 @@ VALUES = {
     "cells": ("refined",), "seed": ("11",), "nhat": ("5000",), "standin": ("spirals",),
     "view": ("counts", "noise", "scores"), "line": ("mean",), "left": ("silent",),
     "draws": ("3", "700"), "low": ("0.2",), "high": ("3",), "epsilons": ("0.5, 1",),
-    "values": ("0.2, 0.4",), "score": ("f_measure",), "price": ("0.5",),
+    "values": ("0.2, 0.4",), "score": ("f_measure",), "price": ("0.5",), "evidence": ("code",),
     "technique": ("privqt-sound",), "draw": ("4",), "claim": ("2",),
     "runs": ("900",), "family": ("kmeans",), "group": ("seen",), "kind": ("dense",),
     "value": ("mean",), "paper": ("002",), "case": ("map",), "part": ("scores",),

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dpviz.papers import PAPERS, ROWS, STATES, Row, State, frame, headline
-from dpviz.ui.messages import plain_text, show_caption
+from dpviz.papers import EVIDENCE, PAPERS, ROWS, STATES, Paper, Row, State, frame, headlines
+from dpviz.ui.messages import show_caption
 from dpviz.ui.session.state import Control, UrlState, choice
 from dpviz.ui.widgets.assets import style
 from dpviz.ui.widgets.show import csv_button, segments
@@ -39,6 +39,7 @@ def page_state() -> UrlState:
         "papers",
         {
             "paper": Control(next(iter(PAPERS)), choice("paper", tuple(PAPERS))),
+            "evidence": Control(ALL, choice("evidence", (ALL, *EVIDENCE))),
             "show": Control(ALL, choice("show", (ALL, *STATES))),
         },
     )
@@ -50,26 +51,50 @@ def build(state: UrlState) -> None:
     segments(state, "paper", "Paper", PAPER_NAMES, label_visibility="collapsed")
     paper = PAPERS[state.get("paper")]
     rows = [row for row in ROWS if row.paper == paper.number]
-    show_caption(f"{paper.authors}: {paper.title}. {paper.venue}. {paper.note}")
-    st.markdown(f"**{plain_text(headline(rows))}**")
-    numbers = Counter(row.state for row in rows)
-    titles = {ALL: f"All {len(rows)}"}
-    titles |= {
-        name: f"{sign} {title} {numbers[name]}" for name, (sign, title, _) in _STATES.items()
-    }
-    segments(state, "show", "State", titles, label_visibility="collapsed")
-    chosen = [row for row in rows if state.get("show") in (ALL, row.state)]
+    _cite(paper)
+    kind = state.get("evidence")
+    segments(state, "evidence", "Evidence", _kinds(rows), label_visibility="collapsed")
+    of_kind = [row for row in rows if kind in (ALL, row.evidence)]
+    segments(state, "show", "State", _filters(of_kind), label_visibility="collapsed")
+    chosen = [row for row in of_kind if state.get("show") in (ALL, row.state)]
     if chosen:
-        st.html(_table(chosen))
+        st.html(_table(chosen, rows))
     else:
         show_caption("No row of this paper is in this state.")
     csv_button(f"dpviz-paper-{paper.number}", lambda: frame(rows), key="papers:csv")
     state.write()
 
 
-def _table(rows: Sequence[Row]) -> str:
+def _cite(paper: Paper) -> None:
+    show_caption(
+        f"{paper.authors}: {paper.title}. {paper.venue}. {paper.note} A state follows from the 99% "
+        "interval of the measured number. To measure a row again, run python -m "
+        "tests.benchmarks.papers NAME in a checkout that has the paper's sets."
+    )
+
+
+def _kinds(rows: Sequence[Row]) -> dict[str, str]:
+    numbers = Counter(row.evidence for row in rows)
+    titles = {name: f"{title} {numbers[name]}" for name, (title, _) in EVIDENCE.items()}
+    return {ALL: f"All {len(rows)}", **titles}
+
+
+def _filters(rows: Sequence[Row]) -> dict[str, str]:
+    numbers = Counter(row.state for row in rows)
+    found = {ALL: f"All {len(rows)}"}
+    for name, (sign, title, _) in _STATES.items():
+        found[name] = f"{sign} {title} {numbers[name]}"
+    return found
+
+
+def _table(shown: Sequence[Row], rows: Sequence[Row]) -> str:
+    """Table of the rows that are shown; a line above each kind of evidence counts all rows."""
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in _COLUMNS)
-    body = "".join(map(_row, rows))
+    body = ""
+    for name, sentence in headlines(rows).items():
+        part = "".join(_row(row) for row in shown if row.evidence == name)
+        words = f"<b>{html.escape(sentence)}</b>{_small(EVIDENCE[name][1])}"
+        body += f'<tr class="dpv-group"><td colspan="7">{words}</td></tr>{part}' if part else ""
     return f'<table class="dpv-papers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
@@ -77,9 +102,9 @@ def _row(row: Row) -> str:
     sign, title, style = _STATES[row.state]
     how = row.measured.how if row.measured else ""
     cells = (
-        html.escape(row.place),
+        f"{html.escape(row.place)}{_small(row.name, code=True)}",
         f"<b>{html.escape(row.what)}</b>{_small(row.where, code=True)}",
-        html.escape(row.printed),
+        html.escape(row.printed) + _small(f"As printed: {row.needs}" if row.needs else ""),
         f"{html.escape(row.outcome)}{_small(how)}",
         html.escape(row.difference),
         f'<span class="dpv-state {style}">{sign} {title}</span>{_small(row.why)}',
