@@ -9,9 +9,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from dpviz.base.serialize import csv_bytes, no_formula, no_formulas
 from dpviz.commands.command_line import main
+from dpviz.grid.domain import Domain
 from dpviz.release.tables import cells_csv, centers_csv
 from tests.support import ROOT
 
@@ -38,7 +41,8 @@ def cells(written: bytes) -> list[list[str]]:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_would_run_gets_an_apostrophe(text):
     assert runs(text)
-    assert no_formula(text) == "'" + text.replace("\r", "\n")
+    # Behind a leading tab, another cell may begin.
+    assert no_formula(text) == "'" + text.replace("\r", "\n").replace("\t", "\t'")
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -136,5 +140,53 @@ def test_a_name_that_is_an_address_is_a_file_all_the_same(tmp_path, monkeypatch,
 def test_a_formula_behind_another_separator_gets_an_apostrophe(sign: str) -> None:
     """A spreadsheet may separate cells by semicolons, even inside quotes."""
     assert no_formula(f"x;{sign}1+1") == f"x;'{sign}1+1"
-    assert no_formula(f"x\t{sign}1+1;{sign}2") == f"x\t'{sign}1+1;'{sign}2"
+    assert no_formula(f"x\t{sign}1+1;{sign}2+1") == f"x\t'{sign}1+1;'{sign}2+1"
     assert no_formula("x; y = 1") == "x; y = 1"
+    assert no_formula(f"x\t\t{sign}1+1") == f"x\t\t'{sign}1+1"
+    assert no_formula(f";{sign}1+1") == f";'{sign}1+1"
+    assert no_formula(f"-1,{sign}2+1") == f"'-1,{sign}2+1"
+
+
+#: Domains as a sweep writes them, declared or from the data.
+DOMAINS = st.builds(
+    lambda ends, own: (
+        "range of the data, not private: " * own
+        + str(Domain(tuple((low, low + 1 + size) for low, size in ends)))
+    ),
+    st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(0, 1e6)), min_size=1, max_size=3),
+    st.booleans(),
+)
+#: Free text; only what begins as a formula is changed.
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=20).filter(
+    lambda text: no_formula(text) == text
+)
+
+
+SEEDS = st.integers(-(2**63), 2**63 - 1)
+
+
+@given(st.lists(st.tuples(st.floats(), SEEDS, DOMAINS, WORDS, st.booleans()), min_size=1))
+@example([(-1.5, -3, "-180.0,180.0;-90.0,90.0", "-1e-300", True)])
+def test_pandas_reads_what_was_written(rows) -> None:
+    frame = pd.DataFrame(rows, columns=["score", "seed", "domain", "data", "yes"])
+    frame["score"] += 0.0  # NaN has one form
+    back = pd.read_csv(
+        io.BytesIO(csv_bytes(frame)),
+        converters={"score": lambda text: float(text or "nan")},
+        keep_default_na=False,
+        dtype={"domain": "str", "data": "str"},
+    )
+    pd.testing.assert_frame_equal(back, frame.astype(back.dtypes), check_exact=True)
+
+
+def test_a_sweep_of_degrees_is_read_back_by_pandas(tmp_path) -> None:
+    file = tmp_path / "places.csv"
+    file.write_text("lon,lat\n" + "".join(f"{-i % 7},{i % 5 - 2}\n" for i in range(60)))
+    out, domain = tmp_path / "sweep.csv", "-180,180;-90,90"
+    for given_domain in (["--domain", domain], ["--variant", "published"]):
+        sweep = ["sweep", str(file), "--methods", "privqt", "--epsilons", "1", "--grid", "8"]
+        assert main([*sweep, *given_domain, "--repeats", "1", "--out", str(out)]) == 0
+        (found,) = pd.read_csv(out)["domain"]
+        words, _, numbers = found.rpartition(": ")
+        assert words == ("" if domain in given_domain else "range of the data, not private")
+        assert Domain.parse(numbers).ndim == 2

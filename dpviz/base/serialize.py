@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Characters that a spreadsheet reads as the beginning of a formula (OWASP, "CSV Injection").
-_FORMULA = tuple(
-    "=+-@\t\n\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}"
-    "\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
+#: Finds cells that begin as a formula (OWASP, "CSV Injection"). A spreadsheet may separate cells at
+#: semicolons or tabs, even within quotes.
+_FORMULA = re.compile(
+    r"(?:^|(?<=[;\t]))[-=+@\n\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}"
+    r"\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}][^;\t]*"
 )
-
-#: Finds the beginning of a formula after a character that may separate cells.
-_LATER = re.compile(rf"([;\t])([{re.escape(''.join(_FORMULA))}])")
 
 
 def jsonable(value: Any) -> Any:
@@ -38,18 +36,22 @@ def jsonable(value: Any) -> Any:
 
 
 def no_formula(text: str) -> str:
-    """Put an apostrophe before a text that a spreadsheet would run as a formula."""
+    """Put an apostrophe before each part of a text that a spreadsheet would run as a formula.
+
+    Numbers stay as they are, also with commas and semicolons between them: ``-180,180;-90,90``.
+    """
     # CSV writers do not quote a bare carriage return: the text after it would be a new cell.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    # A spreadsheet may separate cells at semicolons or tabs, even within quotes.
-    text = text[:1] + _LATER.sub(r"\1'\2", text[1:])
-    if not text.startswith(_FORMULA):
-        return text
+    return "'" * text.startswith("\t") + _FORMULA.sub(_kept, text)
+
+
+def _kept(cell: re.Match[str]) -> str:
     try:
-        float(text)
+        for part in cell[0].split(","):
+            float(part)
     except ValueError:
-        return f"'{text}"
-    return text  # a number may begin with its sign, and is not a formula
+        return f"'{cell[0]}"
+    return cell[0]  # numbers may begin with their sign, and are not formulas
 
 
 def no_formulas(frame: pd.DataFrame) -> pd.DataFrame:

@@ -480,7 +480,9 @@ class _Setting:
             "neighbours": config.neighbours.relation,
             "cap": config.neighbours.cap,
             "outside": self.subject.outside,
-            "domain": str(self.bounds) + " of the data, not private" * (not self.bounds.declared),
+            # The words are first: a file keeps numbers with a sign, but guards text with a sign.
+            "domain": "range of the data, not private: " * (not self.bounds.declared)
+            + str(self.bounds),
         }
 
     @property

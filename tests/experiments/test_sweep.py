@@ -326,7 +326,7 @@ def test_counts_and_more_columns_than_two():
     assert table.attrs["notes"] == []
     assert table["grid"].dropna().tolist() == ["12x10", "16"]
     assert table["domain"].iloc[0] == "0.0,12.0;0.0,10.0"
-    spans = f"{Domain.from_data(cube.points)} of the data, not private"
+    spans = f"range of the data, not private: {Domain.from_data(cube.points)}"
     assert table["domain"].iloc[2] == spans
 
 

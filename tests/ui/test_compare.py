@@ -1153,7 +1153,7 @@ def test_the_domain_of_a_sample_set_is_the_variants_on_the_command_line_and_in_l
     rows = run_sweep(plan)
     data = load_sample("incomes")
     (bounds,) = set(rows["domain"])
-    spanning = f"{Domain.from_data(data.points)} of the data, not private"
+    spanning = f"range of the data, not private: {Domain.from_data(data.points)}"
     assert bounds == (str(data.domain) if variant == "sound" else spanning)
     (line,) = command_lines(SweepRequest(plans={"incomes": plan}))
     words = shlex.split(line)

@@ -251,7 +251,7 @@ def test_figure_7_of_the_paper_comes_out_over_cells(reference):
     ds1 = Subject(name="ds1", title="DS1", dataset=dataset, settings=settings)
     plan = plans([preset("000-7")], [ds1])["000-7"]
     table = run_sweep(replace(plan, scores=("f_cells", "f_measure")))
-    spans = f"{Domain.from_data(dataset.points)} of the data, not private"
+    spans = f"range of the data, not private: {Domain.from_data(dataset.points)}"
     assert set(table["domain"]) == {spans}
     means = table.groupby(["method", "epsilon"])[["f_cells", "f_measure"]].mean()
     # These are 16 comparisons of means; all standard errors are below 0.02, and most are below

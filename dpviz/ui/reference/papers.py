@@ -75,8 +75,10 @@ def _cite(paper: Paper) -> None:
 
 def _kinds(rows: Sequence[Row]) -> dict[str, str]:
     numbers = Counter(row.evidence for row in rows)
-    titles = {name: f"{title} {numbers[name]}" for name, (title, _) in EVIDENCE.items()}
-    return {ALL: f"All {len(rows)}", **titles}
+    found = {ALL: f"All {len(rows)}"}
+    for name, (title, _) in EVIDENCE.items():
+        found[name] = f"{title} {numbers[name]}"
+    return found
 
 
 def _filters(rows: Sequence[Row]) -> dict[str, str]:
