@@ -35,7 +35,7 @@ HIDDEN_HEADS = """() => {
 @pytest.mark.parametrize("width", daily((390, 1280, 2560), (390).__eq__))
 @pytest.mark.parametrize("paper", PAPERS)
 def test_nothing_is_cut_off(app_url: Callable, open_page: Callable, paper: str, width: int) -> None:
-    watched = open_page(f"{app_url('app.py')}/papers?paper={paper}")
+    watched = open_page(f"{app_url('app.py')}/papers?paper={paper}&evidence=all")
     watched.page.set_viewport_size({"width": width, "height": 900})
     watched.page.wait_for_selector(".dpv-papers")
     assert watched.page.evaluate(CUT) == []
@@ -56,7 +56,7 @@ def test_a_link_opens_the_run_in_a_tab_of_its_own(
     app_url: Callable, open_page: Callable, name: str, shown: str
 ) -> None:
     row = next(row for row in ROWS if row.name == name)
-    watched = open_page(f"{app_url('app.py')}/papers?paper={row.paper}")
+    watched = open_page(f"{app_url('app.py')}/papers?paper={row.paper}&evidence=all")
     link = watched.page.get_by_role("link", name=f"Open: {row.what}", exact=True)
     with watched.page.context.expect_page() as opened:
         link.click()
@@ -72,7 +72,7 @@ def test_a_link_opens_the_run_in_a_tab_of_its_own(
 def test_heads_of_columns_stay_in_front_while_rows_scroll_by(
     app_url: Callable, open_page: Callable, scheme: str
 ) -> None:
-    page = open_page(f"{app_url('app.py')}/papers?paper=004").page
+    page = open_page(f"{app_url('app.py')}/papers?paper=004&evidence=all").page
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": 1280, "height": 720})
     page.wait_for_selector(".dpv-papers")

@@ -22,7 +22,7 @@ def table(test: AppTest) -> str:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_paper_has_its_citation_headline_and_rows(paper: str) -> None:
-    test = opened("papers", {"paper": paper})
+    test = opened("papers", {"paper": paper, "evidence": "all"})
     assert not test.exception
     assert not test.warning
     rows = [row for row in ROWS if row.paper == paper]
@@ -44,7 +44,7 @@ def test_a_paper_has_its_citation_headline_and_rows(paper: str) -> None:
 
 @pytest.mark.parametrize("state", STATES)
 def test_the_filter_shows_one_state(state: str) -> None:
-    test = opened("papers", {"paper": "000", "show": state})
+    test = opened("papers", {"paper": "000", "evidence": "all", "show": state})
     rows = [row for row in ROWS if row.paper == "000" and row.state == state]
     if not rows:
         assert "No row of this paper is in this state." in [one.value for one in test.caption]
@@ -70,7 +70,7 @@ def test_choices_are_in_the_link_and_wrong_ones_are_corrected() -> None:
     test.segmented_control[2].set_value("differs").run()
     assert {name: "".join(value) for name, value in test.query_params.items()} == {
         "paper": "003",
-        "evidence": "all",
+        "evidence": "result",
         "show": "differs",
     }
     wrong = opened("papers", {"paper": "001", "show": "green"})

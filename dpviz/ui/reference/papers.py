@@ -39,7 +39,7 @@ def page_state() -> UrlState:
         "papers",
         {
             "paper": Control(next(iter(PAPERS)), choice("paper", tuple(PAPERS))),
-            "evidence": Control(ALL, choice("evidence", (ALL, *EVIDENCE))),
+            "evidence": Control(next(iter(EVIDENCE)), choice("evidence", (*EVIDENCE, ALL))),
             "show": Control(ALL, choice("show", (ALL, *STATES))),
         },
     )
@@ -75,10 +75,10 @@ def _cite(paper: Paper) -> None:
 
 def _kinds(rows: Sequence[Row]) -> dict[str, str]:
     numbers = Counter(row.evidence for row in rows)
-    found = {ALL: f"All {len(rows)}"}
+    found: dict[str, str] = {}
     for name, (title, _) in EVIDENCE.items():
         found[name] = f"{title} {numbers[name]}"
-    return found
+    return {**found, ALL: f"All {len(rows)}"}
 
 
 def _filters(rows: Sequence[Row]) -> dict[str, str]:
