@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from dpviz.base.display import Displayed
 from dpviz.base.errors import InputError
+from dpviz.base.numbers import counted
 from dpviz.base.work import IsCancelled, Progress, Work
-from dpviz.family.score import check_scores
+from dpviz.family.score import Score, check_scores
 from dpviz.family.trial import Trial
 from dpviz.metrics.bands import Band, band
 
@@ -38,6 +39,17 @@ class Draws(Displayed):
     def bands(self) -> dict[str, Band]:
         """Median and band of each score."""
         return {name: band(values) for name, values in self.scores.items()}
+
+    def rank_words(self, seed: int, score: Score) -> str:
+        """Sentence with the rank of one draw among all; empty if there is none, or no score."""
+        if seed not in self.seeds or score.name not in self.scores or score.better is None:
+            return ""
+        values = self.scores[score.name] * (1 if score.better == ">=" else -1)
+        own = values[self.seeds.index(seed)]
+        worse, better = int((values < own).sum()), int((values > own).sum())
+        others = counted(len(self.seeds) - 1, "other draw")
+        rank = f"better than {worse} of {others}, and worse than {better}"
+        return f"By {score.title}, the draw of seed {seed} is {rank}."
 
 
 def many_draws(

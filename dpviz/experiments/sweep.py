@@ -40,7 +40,7 @@ from dpviz.family.run_domain import check_fit, run_domain
 from dpviz.family.score import check_scores, scores_for
 from dpviz.family.trial import Configuration, Trial
 from dpviz.grid.domain import Domain, Outside, grid_shape
-from dpviz.metrics.bands import band
+from dpviz.metrics.bands import band, sign_interval
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 
 #: Part of the hash of a row. Change it when equal settings give other results than before, so that
@@ -417,18 +417,60 @@ def groups(axis: str) -> list[str]:
 def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.DataFrame:
     """Summarize the draws of one score; raises InputError if the table lacks it.
 
-    Per data set, method, variant, epsilon and axis: draws, mean, median, low and high (with 19 or
-    more draws 5% and 95% quantiles, otherwise minimum and maximum). Families without the score have
+    Per data set, method, variant, epsilon and axis: draws, mean and its standard error (NaN for one
+    draw), median, low and high (with 19 or more draws 5% and 95% quantiles, otherwise minimum and
+    maximum). Families without the score have
     no row.
     """
     check_scores([score], [name for name in table.columns if name not in COLUMNS])
     by = groups(axis)
     table = table.assign(**{PARAMETERS[axis].column: along(table, axis)})
     rows = [
-        {**dict(zip(by, key, strict=True)), "draws": len(values), **asdict(band(values))}
+        {
+            **dict(zip(by, key, strict=True)),
+            "draws": len(values),
+            "standard_error": values.std() / math.sqrt(len(values))
+            if math.isfinite(values.sum())
+            else math.nan,
+            **asdict(band(values)),
+        }
         for key, values in table.dropna(subset=[score]).groupby(by, sort=False)[score]
     ]
-    return pd.DataFrame(rows, columns=[*by, "draws", "mean", "median", "low", "high"])
+    names = ["draws", "mean", "standard_error", "median", "low", "high"]
+    return pd.DataFrame(rows, columns=[*by, *names])
+
+
+def differences(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.DataFrame:
+    """Compare each method with the first one, draw by draw: draws of one seed belong together.
+
+    Per data set, method, epsilon and axis: draws, the median of method minus first method, and low
+    and high of its 99% interval (:func:`dpviz.metrics.bands.sign_interval`). ``found``: "lower" or
+    "higher" if 0 is outside of the interval.
+    """
+    by = [one for one in groups(axis) if one not in ("method", "variant")]
+    rows: list[dict[str, Any]] = []
+    first, *others = table["method"].unique() if len(table) else ("",)
+    table = table.assign(**{PARAMETERS[axis].column: along(table, axis)})
+    wide = table.pivot(index=[*by, "seed"], columns="method", values=score)
+    for method in others:
+        # Two infinite scores are alike.
+        off = (wide[method] - wide[first]).where(wide[method] != wide[first], 0.0).dropna()
+        for key, values in off.groupby(level=by, sort=False):
+            low, high = sign_interval(values)
+            rows.append(
+                {
+                    **dict(zip(by, key, strict=True)),
+                    "method": method,
+                    "first": first,
+                    "draws": len(values),
+                    "difference": values.median(),
+                    "low": low,
+                    "high": high,
+                    "found": "higher" if low > 0 else "lower" if high < 0 else "",
+                }
+            )
+    names = ["method", "first", "draws", "difference", "low", "high", "found"]
+    return pd.DataFrame(rows, columns=[*by, *names])
 
 
 # -- the plan, row by row ----------------------------------------------------------------

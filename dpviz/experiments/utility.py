@@ -19,6 +19,7 @@ from dpviz.base.errors import InputError
 from dpviz.base.tables import read_rows
 from dpviz.families import CARDS
 from dpviz.family.method import check_method
+from dpviz.metrics.bands import CONFIDENCE
 
 FILE = Path(__file__).with_name("utility.json")
 
@@ -31,10 +32,10 @@ SCORES = {**LESS_IS_BETTER, "f_measure": "F-measure"}
 #: Budget of the results in the sentence.
 BUDGET = 0.5
 
-#: Two medians are similar if their relative difference is at most this number.
+#: A difference is clear if its whole interval is beyond this share of the published median.
 CLEAR = 0.2
 
-Verdict = Literal["better", "worse", "alike"]
+Verdict = Literal["better", "worse", "not clear"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +52,9 @@ class Cost:
     """One score of both variants of a method, on one data set at one budget, with equal seeds.
 
     ``sound`` and ``published`` are on their usual domains, ``sound_on_range`` on the range of the
-    data. ``settings`` has common ones, and those of a variant under its name; ``true_clusters`` is
-    what WaveCluster finds without noise.
+    data. ``difference``: median of sound minus published, draw by draw, and its 99% interval
+    (:func:`dpviz.metrics.bands.sign_interval`). ``settings`` has common ones, and those of a
+    variant under its name; ``true_clusters`` is what WaveCluster finds without noise.
     """
 
     method: str
@@ -65,21 +67,20 @@ class Cost:
     sound: Spread
     sound_on_range: Spread
     published: Spread
+    difference: Spread
     settings: Mapping[str, Any]
 
     @property
     def verdict(self) -> Verdict:
         """Whether the sound variant is clearly better or worse than the published variant.
 
-        Clearly: medians differ by more than ``CLEAR``, and the sound one is outside the published
-        5% to 95%.
+        Clearly: the whole interval of the difference is beyond ``CLEAR`` of the published median.
         """
-        sound, published = self.sound.median, self.published
-        difference = sound - published.median
-        usual = published.low <= sound <= published.high
-        if usual or abs(difference) <= CLEAR * abs(published.median):
-            return "alike"
-        return "better" if (difference < 0) == (self.score in LESS_IS_BETTER) else "worse"
+        least = CLEAR * abs(self.published.median)
+        if self.difference.low <= least and self.difference.high >= -least:
+            return "not clear"
+        less = self.difference.high < 0
+        return "better" if less == (self.score in LESS_IS_BETTER) else "worse"
 
     @property
     def mostly_box(self) -> bool:
@@ -163,7 +164,8 @@ def compared(rows: Sequence[Cost]) -> str:
     verdict = (
         f"clearly {', '.join(clear)}"
         if clear
-        else "the differences lie within the spread of the draws"
+        else f"{shown[0].draws} draws show no difference of more than {CLEAR:.0%} with "
+        f"{CONFIDENCE:.0%} confidence"
     )
     return (
         f"Sound against published at ε {BUDGET:g}, median {SCORES[shown[0].score]} (lower is "

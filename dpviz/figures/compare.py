@@ -365,8 +365,8 @@ def summary_frame(charts: Sequence[Chart], axis: Parameter = EPSILON) -> pd.Data
         if len(chart.table)
     ]
     names = list(dict.fromkeys([
-        "data", "score", "method", "variant", "epsilon", axis.column, "draws", "mean", "median",
-        "low", "high", "true",
+        "data", "score", "method", "variant", "epsilon", axis.column, "draws", "mean",
+        "standard_error", "median", "low", "high", "true",
     ]))  # fmt: skip
     if not parts:
         return pd.DataFrame(columns=names)

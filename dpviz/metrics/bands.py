@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 #: Quantiles at the ends of the band; nine of ten draws are between them.
 LOW, HIGH = 0.05, 0.95
+
+#: Probability that an interval for a median holds it.
+CONFIDENCE = 0.99
 
 #: Smallest number of draws for these quantiles. With fewer draws, the band contains all draws.
 ENOUGH = round(1 / LOW) - 1
@@ -51,6 +55,21 @@ def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> list[floa
     ranks = np.quantile(np.arange(values.size), shares, method="weibull").round(6)
     outwards = np.where(np.less_equal(shares, 0.5), np.floor(ranks), np.ceil(ranks))
     return [float(one) for one in np.sort(values)[outwards.astype(int)]]
+
+
+def sign_interval(values: ArrayLike) -> tuple[float, float]:
+    """Ends of the interval of the sign test for the median of a distribution, from values (R,).
+
+    It holds the median with a probability of at least ``CONFIDENCE``, for any distribution; with
+    fewer than 8 values, its ends are infinite. Conover (1999), section 3.2.
+    """
+    ordered = np.sort(np.asarray(values, dtype=float))
+    # Whole numbers, because 2 to the power of many draws is too large for a float.
+    n, tails = ordered.size, round(2 / (1 - CONFIDENCE))
+    cut = sum(tails * below <= 2**n for below in accumulate(math.comb(n, one) for one in range(n)))
+    if not cut or np.isnan(ordered).any():
+        return -math.inf, math.inf
+    return float(ordered[cut - 1]), float(ordered[-cut])
 
 
 def band_words(draws: int) -> str:

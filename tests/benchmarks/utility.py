@@ -27,7 +27,7 @@ from dpviz.grid.domain import Domain
 from dpviz.kmeans.parameters import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.metrics.bands import band
+from dpviz.metrics.bands import band, sign_interval
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster import truth as comparison
 from dpviz.wavecluster.parameters import Config
@@ -131,6 +131,7 @@ def measure(method: str, data: str, epsilon: float) -> list[Cost]:
             sound=spread(sound[score]),
             sound_on_range=spread(on_range[score]),
             published=spread(published[score]),
+            difference=interval(sound[score], published[score]),
             settings=own,
         )
         for score in SCORES[family]
@@ -165,6 +166,14 @@ def spread(values: list[float]) -> Spread:
     """Median and quantiles to four digits, because further digits differ between machines."""
     found = band(values)
     median, low, high = (float(f"{one:.4g}") for one in (found.median, found.low, found.high))
+    return Spread(median=median, low=low, high=high)
+
+
+def interval(sound: list[float], published: list[float]) -> Spread:
+    """Median of the differences of draws with the same seed, and its interval, to four digits."""
+    differences = np.subtract(sound, published)
+    ends = (float(np.median(differences)), *sign_interval(differences))
+    median, low, high = (float(f"{one:.4g}") for one in ends)
     return Spread(median=median, low=low, high=high)
 
 

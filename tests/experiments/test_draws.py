@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from dpviz.base.errors import InputError
 from dpviz.base.work import Cancelled
 from dpviz.data.samples import load_sample
-from dpviz.experiments.draws import many_draws
+from dpviz.experiments.draws import Draws, many_draws
 from dpviz.families import CARDS, FAMILIES, SCORES, trial_of
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures import draws as figures
@@ -23,7 +24,7 @@ from dpviz.kmeans import trial as kmeans_trial
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.truth import run_kmeans
-from dpviz.metrics.bands import ENOUGH, band, band_words, end_names
+from dpviz.metrics.bands import CONFIDENCE, ENOUGH, band, band_words, end_names, sign_interval
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.ui.widgets.live_figure import encode
 from dpviz.wavecluster.fates import fates
@@ -365,3 +366,58 @@ def test_table_of_draws_has_a_row_for_each_seed(grid) -> None:
     table = figures.draws_frame(draws)
     assert list(table["seed"]) == list(range(30))
     assert list(table.columns) == ["seed", *draws.scores]
+
+
+# ---- the rank of one draw
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=9), st.data())
+def test_the_rank_counts_better_and_worse_draws(values: list[int], data: st.DataObject) -> None:
+    found = np.array(values, dtype=float)
+    draws = Draws(seeds=tuple(range(len(values))), scores={"dsg_c": found}, chance=found)
+    seed = data.draw(st.sampled_from(draws.seeds))
+    worse = sum(one > values[seed] for one in values)
+    better = sum(one < values[seed] for one in values)
+    others = f"{len(values) - 1} other draw{'' if len(values) == 2 else 's'}"
+    assert draws.rank_words(seed, SCORES["dsg_c"]) == (
+        f"By DSG_C, the draw of seed {seed} is better than {worse} of {others}, and worse than "
+        f"{better}."
+    )
+
+
+def test_a_draw_without_a_rank_has_no_sentence() -> None:
+    draws = Draws(seeds=(0, 1), scores={"clusters": np.zeros(2)}, chance=np.zeros(2))
+    assert draws.rank_words(0, SCORES["clusters"]) == ""  # no number of clusters is the best
+    assert draws.rank_words(0, SCORES["dsg_c"]) == ""
+    assert draws.rank_words(7, SCORES["clusters"]) == ""
+
+
+# ---- the interval for a median
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 10, 20, 50, 700])
+def test_the_sign_interval_is_the_narrowest_that_holds_the_median(n: int) -> None:
+    low, high = sign_interval(range(n))
+    if n < 8:
+        assert (low, high) == (-np.inf, np.inf)
+        return
+    # The interval misses the median if at most ``low`` values are below it, or above it.
+    assert 2 * binom.cdf(low, n, 0.5) <= 1 - CONFIDENCE < 2 * binom.cdf(low + 1, n, 0.5)
+    assert low + high == n - 1
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=30), st.integers(1, 30))
+def test_fewer_draws_find_no_difference_that_more_like_them_do_not(
+    values: list[float], times: int
+) -> None:
+    few, many = sign_interval(values), sign_interval(values * times)
+    assert many[0] >= few[0]
+    assert many[1] <= few[1]
+    # No order, and no scale, matters.
+    assert sign_interval(sorted(values, reverse=True)) == few
+    assert sign_interval(-np.array(values)) == (-few[1], -few[0])
+
+
+def test_without_a_number_the_interval_is_open() -> None:
+    assert sign_interval([*range(20), np.nan]) == (-np.inf, np.inf)
+    assert sign_interval([0.0] * 20) == (0.0, 0.0)

@@ -29,6 +29,7 @@ from dpviz.experiments.sweep import (
     Plan,
     Subject,
     SweepCancelled,
+    differences,
     rows_of,
     run_sweep,
     subject_of_sample,
@@ -1098,7 +1099,8 @@ def test_summary_sums_up_the_draws_of_each_point():
     table = run_sweep(plan(seeds=tuple(range(20))))
     found = summary(table, "dsg_c")
     assert list(found.columns) == [
-        "data", "method", "variant", "epsilon", "draws", "mean", "median", "low", "high",
+        "data", "method", "variant", "epsilon", "draws", "mean", "standard_error", "median", "low",
+        "high",
     ]  # fmt: skip
     # Only one of the two families has this score.
     assert found["method"].unique().tolist() == ["privthr", "baseline"]
@@ -1109,10 +1111,57 @@ def test_summary_sums_up_the_draws_of_each_point():
     values = table.loc[chosen, "dsg_c"].to_numpy()
     assert last["draws"] == 20 == len(values)
     assert last["mean"] == pytest.approx(values.mean())
+    assert last["standard_error"] == pytest.approx(values.std(ddof=1) / 20**0.5)
     low, median, high = np.quantile(values, [0.05, 0.5, 0.95], method="weibull")
     assert (last["low"], last["median"], last["high"]) == pytest.approx((low, median, high))
     with pytest.raises(InputError, match='score = "epsilon" is unknown'):
         summary(table, "epsilon")
+
+
+def drawn(method: str, *scores: float) -> pd.DataFrame:
+    rows = {"data": "one", "method": method, "variant": "sound", "epsilon": 1.0, "dsg_c": scores}
+    return pd.DataFrame({**rows, "seed": range(len(scores))})
+
+
+def test_draws_of_one_seed_are_compared() -> None:
+    noise = np.linspace(0, 100, 20)
+    first, better = drawn("privqt", *noise), drawn("privthr", *(noise - 1 - 0.01 * noise))
+    # The bands overlap nearly everywhere, and still every draw is lower.
+    found = differences(pd.concat([first, better]), "dsg_c").iloc[0]
+    assert (found["first"], found["method"], found["draws"]) == ("privqt", "privthr", 20)
+    assert found["low"] < found["difference"] < found["high"] < 0
+    assert found["found"] == "lower"
+    # The order of the rows does not matter, and other seeds are not compared.
+    table = pd.concat([first.iloc[::-1], better[better["seed"] % 2 == 0]])
+    half = differences(table, "dsg_c").iloc[0]
+    assert half["draws"] == 10
+    assert half["difference"] == pytest.approx((-1 - 0.01 * noise[::2]).mean())
+    # The same draws in another order are no difference.
+    other = drawn("privthr", *noise[::-1])
+    assert differences(pd.concat([first, other]), "dsg_c")["found"].tolist() == [""]
+
+
+def test_too_few_draws_and_equal_draws_show_no_difference() -> None:
+    few = pd.concat([drawn("privqt", *range(7)), drawn("privthr", *range(9, 16))])
+    (one,) = differences(few, "dsg_c").to_dict("records")
+    assert (one["low"], one["high"], one["found"]) == (-np.inf, np.inf, "")
+    broken = pd.concat([drawn("privqt", *[np.inf] * 9), drawn("privthr", *[np.inf] * 9)])
+    assert differences(broken, "dsg_c")["difference"].tolist() == [0.0]
+    missing = pd.concat([drawn("privqt", *range(9)), drawn("privthr", *[np.nan] * 9)])
+    assert differences(missing, "dsg_c").empty
+    assert differences(drawn("privqt", 1, 2), "dsg_c").empty
+    assert differences(drawn("privqt"), "dsg_c").empty
+
+
+def test_differences_are_of_each_data_set_and_value_of_the_axis() -> None:
+    table = run_sweep(plan(methods=("privthr", "privqt"), seeds=tuple(range(8))))
+    found = differences(table, "dsg_c")
+    assert set(zip(found["data"], found["epsilon"], strict=True)) == {
+        (data, epsilon) for data in ("one", "two") for epsilon in (0.5, 1.0)
+    }
+    values = table.pivot(index=["data", "epsilon", "seed"], columns="method", values="dsg_c")
+    medians = (values["privqt"] - values["privthr"]).groupby(level=["data", "epsilon"]).median()
+    assert found["difference"].tolist() == pytest.approx(medians.tolist())
 
 
 # -- the command -------------------------------------------------------------------------

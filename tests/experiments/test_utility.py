@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpviz.base.errors import InputError
 from dpviz.experiments.utility import Cost, Spread, compared, costs, frame, sentence
@@ -22,8 +24,13 @@ def spread(median: float, width: float = 0.1) -> Spread:
     return Spread(median=median, low=median - width, high=median + width)
 
 
-def cost(sound: float, published: float, on_range: float | None = None, **given: Any) -> Cost:
-    """A row of EUGkM on S1 with narrow spreads; by default, sound equals published on the range."""
+def cost(
+    sound: float, published: float, on_range: float | None = None, width: float = 0.01, **given: Any
+) -> Cost:
+    """A row of EUGkM on S1 with narrow spreads; by default, sound equals published on the range.
+
+    The interval of the difference has ends at ``width`` from its median.
+    """
     row: dict[str, Any] = {
         "method": "eugkm", "data": "s1", "title": "S1", "records": 5000, "score": "nicv_ratio",
         "epsilon": 0.5, "draws": 20, "settings": {},
@@ -33,6 +40,7 @@ def cost(sound: float, published: float, on_range: float | None = None, **given:
         sound=spread(sound),
         sound_on_range=spread(published if on_range is None else on_range),
         published=spread(published),
+        difference=spread(sound - published, width),
     )
 
 
@@ -56,6 +64,7 @@ def test_every_figure_is_possible() -> None:
     for row in costs():
         for one in (row.sound, row.sound_on_range, row.published):
             assert one.low <= one.median <= one.high, row
+            assert row.difference.low <= row.difference.median <= row.difference.high, row
             # No clustering is better than the optimum without noise, and an F-measure is at most 1.
             assert one.low >= (1 if row.score == "nicv_ratio" else 0), row
             assert row.score != "f_measure" or one.high <= 1, row
@@ -137,14 +146,31 @@ def test_more_f_measure_is_better() -> None:
     assert cost(0.5, 0.9, score="f_measure").verdict == "worse"
 
 
-def test_a_verdict_takes_a_fifth_of_difference_beyond_the_usual_draws() -> None:
-    assert cost(1.19, 1.0).verdict == "alike"
-    assert cost(1.21, 1.0).verdict == "worse"
-    # The change is more than a fifth, but within the published quantiles from 5% to 95%.
-    assert cost(0.25, 0.2).verdict == "alike"
-    assert cost(0.0, 0.0).verdict == "alike"
-    # If the published median is 0, any error above the published draws is a loss.
+def test_a_verdict_needs_an_interval_that_is_beyond_a_fifth() -> None:
+    assert cost(1.2, 1.0).verdict == "not clear"
+    assert cost(1.22, 1.0).verdict == "worse"
+    assert cost(0.78, 1.0).verdict == "better"
+    assert cost(0.8, 1.0).verdict == "not clear"
+    assert cost(0.0, 0.0).verdict == "not clear"
+    # If the published median is 0, any difference is clear that the draws show.
     assert cost(0.11, 0.0).verdict == "worse"
+    assert cost(0.11, 0.0, width=0.11).verdict == "not clear"
+
+
+@given(st.floats(0.1, 9), st.floats(0.1, 9), st.floats(0, 3), st.floats(0, 3))
+def test_a_wider_interval_is_never_clearer(
+    sound: float, published: float, width: float, more: float
+) -> None:
+    narrow, wide = (cost(sound, published, width=one) for one in (width, width + more))
+    assert wide.verdict in (narrow.verdict, "not clear")
+
+
+def test_draws_are_compared_seed_by_seed() -> None:
+    published = [float(seed) for seed in range(20)]
+    found = measured.interval([one + 1 for one in published], published)
+    assert found == Spread(median=1.0, low=1.0, high=1.0)
+    shuffled = measured.interval(published[::-1], published)
+    assert shuffled.low < 0 < shuffled.high
 
 
 def test_the_larger_part_of_a_difference_is_the_mechanisms_or_the_boxs() -> None:
@@ -196,7 +222,7 @@ def test_the_sentence_tells_medians_verdicts_and_whose_fault_it_is() -> None:
 def test_the_sentence_of_one_set_without_a_difference() -> None:
     assert compared([cost(0.05, 0.05, score="dsg_c", title="DS1")]) == (
         "Sound against published at ε 0.5, median DSG_C (lower is better): 0.05 against 0.05 on "
-        "DS1; the differences lie within the spread of the draws."
+        "DS1; 20 draws show no difference of more than 20% with 99% confidence."
     )
 
 

@@ -29,6 +29,7 @@ def table(methods=TWO, epsilons=EPSILONS, data="blobs", scale=1.0) -> pd.DataFra
             "epsilon": epsilon,
             "draws": 10,
             "mean": scale * (number + 1) * epsilon * 1.5,
+            "standard_error": scale * (number + 1) * epsilon * 0.1,
             "median": scale * (number + 1) * epsilon,
             "low": scale * (number + 1) * epsilon * 0.8,
             "high": scale * (number + 1) * epsilon * 1.3,
@@ -36,7 +37,8 @@ def table(methods=TWO, epsilons=EPSILONS, data="blobs", scale=1.0) -> pd.DataFra
         for number, method in enumerate(methods)
         for epsilon in epsilons
     ]
-    names = ["data", "method", "variant", "epsilon", "draws", "mean", "median", "low", "high"]
+    names = ["data", "method", "variant", "epsilon", "draws", "mean", "standard_error"]
+    names += ["median", "low", "high"]
     return pd.DataFrame(rows, columns=names)
 
 

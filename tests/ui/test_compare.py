@@ -1,6 +1,7 @@
 """The compare page without a browser: plans, kept runs, messages and links."""
 
 import json
+import math
 import re
 import shlex
 import threading
@@ -12,6 +13,8 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from dpviz.base.errors import InputError
@@ -1292,6 +1295,56 @@ def test_a_plan_that_is_cancelled_keeps_the_runs_that_are_finished(monkeypatch):
     assert len(kept.rows(plan)) == 4
 
 
+def cells_of(text: str) -> list[list[str]]:
+    """Cells of the rows of a LaTeX table; fails if LaTeX would not read it."""
+    lines = text.splitlines()
+    assert text.count("{") == text.count("}")
+    for name in ("table", "tabular"):
+        assert text.count(rf"\begin{{{name}}}") == text.count(rf"\end{{{name}}}") == 1
+    (columns,) = re.findall(r"\\begin\{tabular\}\{(lr*)\}", text)
+    rows = [line.strip().removesuffix(r" \\") for line in lines if line.endswith(r" \\")]
+    cells = [re.split(r"(?<!\\)&", row) for row in rows]
+    assert {len(row) for row in cells} == {len(columns)}
+    plain = [[cell.strip().replace(r"\ensuremath{-}", "-") for cell in row] for row in cells]
+    assert not re.search(r"(?<!\\)[#$%_~^]", "".join(map("".join, plain)))
+    return plain
+
+
+ERRORS = st.floats(1e-4, 1e3)
+
+
+@given(st.lists(st.tuples(st.floats(-1e4, 1e4), ERRORS, st.integers(0, 1)), min_size=1, max_size=6))
+@example([(1234.567891, 30.0, 0), (-0.00001, 30.0, 0), (0.123456, 0.001, 1)])
+def test_decimals_of_a_latex_table_follow_the_standard_error(rows):
+    table = pd.DataFrame(
+        {
+            "data": "gaussians", "method": "privthr", "variant": "sound", "epsilon": 1.0,
+            "draws": 10, "mean": mean, "standard_error": error, "median": mean - error,
+            "low": mean - 2 * error, "high": mean + 2 * error, "score": score,
+        }
+        for mean, error, score in rows
+    )  # fmt: skip
+    charts = [
+        Chart(heading="", score=name, table=part.drop(columns="score"))
+        for name, (_, part) in zip(("dsg_c", "nicv_ratio"), table.groupby("score"), strict=False)
+    ]
+    words = {"caption": "c", "label": "t", "cited": ""}
+    (_, *cells) = cells_of(latex_table_of(charts, PARAMETERS["epsilon"], (), **words))
+    shown = iter(cells)
+    for _, part in table.groupby("score"):
+        texts = [next(shown)[-4:] for _ in range(len(part))]
+        error = part["standard_error"].median()
+        last = 10.0 ** (math.floor(math.log10(error)) - 1)  # the second digit of the error
+        for column, name in enumerate(("mean", "median", "low", "high")):
+            places = {len(text[column].partition(".")[2]) for text in texts}
+            assert len(places) == 1
+            assert name != "mean" or places == {max(-round(math.log10(last)), 0)}
+            for text, value in zip(texts, part[name], strict=True):
+                assert re.fullmatch(r"-?\d{1,3}(,\d{3})*(\.\d+)?", text[column])
+                assert float(text[column].replace(",", "")) == pytest.approx(value, abs=last)
+                assert not re.fullmatch(r"-0\.?0*", text[column])
+
+
 def test_table_and_figure_are_there_for_latex(app):
     test = app(**SMALL, methods="privthr,privqt")
     names = ("This table (LaTeX)", "This figure (LaTeX)", "What to cite (BibTeX)")
@@ -1309,8 +1362,11 @@ def test_table_and_figure_are_there_for_latex(app):
     assert text.count(r" \\") == 1 + len(chart.table)
     assert "Fifteen Gaussians & DSG\\_C & PrivTHR & " in text
     assert "PrivQT, not private & " in text
-    for row in chart.table.to_dict("records"):
-        assert f" & {readable(row['mean'], 4)} & {readable(row['median'], 4)} & " in text
+    (_, *rows), head = cells_of(text), ["mean", "median", "lowest", "highest"]
+    assert cells_of(text)[0][-4:] == head
+    for row, cells in zip(chart.table.to_dict("records"), rows, strict=True):
+        for name, cell in zip(("mean", "median", "low", "high"), cells[-4:], strict=True):
+            assert float(cell) == pytest.approx(row[name], rel=1e-2)
     for line, column in (("median", "median"), ("both", "median"), ("mean", "mean")):
         drawn = latex_figure_of([chart], PARAMETERS["epsilon"], line, **words)
         for row in chart.table.to_dict("records"):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from dpviz.base.arrays import Floats
 from dpviz.base.latex import Lines, figure, table
 from dpviz.base.numbers import readable
 from dpviz.experiments.sweep import Subject
@@ -23,7 +28,11 @@ def latex_table_of(
     label: str,
     cited: str,
 ) -> str:
-    """The summary behind the curves: a row for each data set, score, method, budget and value."""
+    """The summary behind the curves: a row for each data set, score, method, budget and value.
+
+    Numbers of a score have equally many decimals, which show two digits of the typical standard
+    error of a mean.
+    """
     frame, titles = summary_frame(charts, axis), {one.name: one.title for one in subjects}
     draws = int(frame["draws"].max()) if len(frame) else 1
     over = [] if axis.name == EPSILON.name else [axis]
@@ -38,11 +47,42 @@ def latex_table_of(
             f"{row['epsilon']:g}",
             *(f"{row[one.column]:g}" for one in over),
             str(row["draws"]),
-            *(readable(row[name], 4) for name in ("mean", "median", "low", "high")),
+            *numbers,
         ]
-        for row in frame.to_dict("records")
+        for row, numbers in zip(frame.to_dict("records"), _numbers(frame), strict=True)
     ]
     return table(head, rows, caption, label, cited)
+
+
+_NUMBERS = ("mean", "median", "low", "high")
+
+
+def _numbers(frame: pd.DataFrame) -> list[list[str]]:
+    """Texts of the numbers of each row."""
+    texts = pd.DataFrame("", frame.index, _NUMBERS)
+    for _, part in frame.groupby("score"):
+        values = part[[*_NUMBERS]].to_numpy(dtype=float)
+        digits = _decimals(part["standard_error"].to_numpy(dtype=float), values)
+        for name, column in zip(_NUMBERS, values.T, strict=True):
+            is_whole = np.isfinite(column).all() and (column == np.rint(column)).all()
+            least = min(digits, 0) if is_whole and name != "mean" else digits
+            texts.loc[part.index, name] = [_written(one, least) for one in column]
+    return [list(row) for row in texts.itertuples(index=False, name=None)]
+
+
+def _decimals(errors: Floats, values: Floats) -> int:
+    """Decimals that show two digits of the median error, or without errors four of the values."""
+    known, sizes = errors[errors > 0], np.abs(values[np.isfinite(values) & (values != 0)])
+    if known.size:
+        return 1 - math.floor(math.log10(np.median(known)))
+    return 3 - math.floor(math.log10(sizes.max())) if sizes.size else 0
+
+
+def _written(value: float, digits: int) -> str:
+    rounded = round(value, digits) + 0.0 if math.isfinite(value) else value
+    if not abs(rounded) < 1e7:
+        return readable(rounded, 4)
+    return f"{rounded:,.{max(digits, 0)}f}".replace("-", "−")
 
 
 def _titled(method: str, *, private: bool) -> str:

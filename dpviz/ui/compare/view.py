@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,7 @@ from dpviz.experiments.presets import (
     bounds_table,
     rank_table,
 )
-from dpviz.experiments.sweep import GROUP, Plan, along, moves_truth, summary
+from dpviz.experiments.sweep import GROUP, Plan, along, differences, moves_truth, summary
 from dpviz.families import CARDS, PARAMETERS, score_of
 from dpviz.family.claim import variant_words
 from dpviz.family.family import Family
@@ -442,6 +442,7 @@ def _behind(
             "low": st.column_config.NumberColumn(low, format=scored),
             "high": st.column_config.NumberColumn(high, format=scored),
             "mean": st.column_config.NumberColumn(format=scored),
+            "standard_error": st.column_config.NumberColumn("standard error", format="%.2g"),
             "median": st.column_config.NumberColumn(format=scored),
             "true": st.column_config.NumberColumn("without noise", format=scored),
             "printed": st.column_config.NumberColumn("printed mean", format="%.1f"),
@@ -464,11 +465,60 @@ def _behind(
                 file, saved, label, stamp=request.stamp, key=f"compare:{name}", width="stretch"
             )
     _show_latex(request, charts, title, state.get("line"))
+    _show_differences(runs, dict.fromkeys(chart.score for chart in charts), axis, titles)
     if ranks is not None and len(ranks):
         _show_ranks(ranks, axis, titles)
     if lines := python_lines(request):
         st.code(lines, language="python", wrap_lines=True)
     st.code("\n".join(command_lines(request)), language="shell", wrap_lines=True)
+
+
+def _show_differences(
+    runs: pd.DataFrame, scores: Iterable[str], axis: Parameter, titles: Mapping[str, str]
+) -> None:
+    """Show the differences of each method and the first one, draw by draw."""
+    found = {name: differences(runs, name, axis.name) for name in scores if name in runs}
+    parts = [table.assign(score=name) for name, table in found.items() if len(table)]
+    if not parts:
+        return
+    table = pd.concat(parts, ignore_index=True)
+    first = CARDS[table.pop("first")[0]].title
+    st.markdown(f"**Differences from {plain_text(first)}, draw by draw**")
+    st.dataframe(
+        table.assign(
+            data=table["data"].map(titles),
+            score=[score_of(name).title for name in table["score"]],
+            method=[CARDS[name].title for name in table["method"]],
+            found=[_found_words(row) for row in table.to_dict("records")],
+        ).replace([math.inf, -math.inf], math.nan),
+        hide_index=True,
+        height=min(318, 38 + 35 * len(table)),
+        key="compare:differences",
+        column_order=list(dict.fromkeys(["score", *table.columns])),
+        column_config={
+            axis.column: st.column_config.NumberColumn(axis.sign, format="%.3g"),
+            "epsilon": st.column_config.NumberColumn("ε", format="%.3g"),
+            "difference": st.column_config.NumberColumn("median difference", format="%.3g"),
+            "low": st.column_config.NumberColumn("99% from", format="%.3g"),
+            "high": st.column_config.NumberColumn("to", format="%.3g"),
+        },
+        placeholder="",
+    )
+    show_caption(
+        f"Each draw is compared with the draw of {first} that has the same seed. The interval "
+        "holds the median of the differences with 99% confidence (sign test), and needs 8 draws. "
+        "If no difference is found, more draws may still find one."
+    )
+
+
+def _found_words(row: Mapping[str, Any]) -> str:
+    better = score_of(row["score"]).better
+    if not row["found"]:
+        return f"no difference found by {counted(row['draws'], 'draw')}"
+    if better is None:
+        return str(row["found"])
+    is_better = (row["found"] == "lower") == (better == "<=")
+    return f"{row['found']}: {'better' if is_better else 'worse'}"
 
 
 def _show_latex(request: SweepRequest, charts: Sequence[Chart], title: str, line: Line) -> None:
@@ -508,18 +558,22 @@ def _with_stand_ins(preset: Preset, request: SweepRequest, table: pd.DataFrame) 
 
 def _printed(name: str, score: str) -> None:
     """Show what the paper's text says about the figure, beside what was measured."""
-    from dpviz.papers import ROWS  # imported here, because it loads slowly
+    from dpviz.papers import EVIDENCE, ROWS  # imported here, because it loads slowly
 
     figure = [row for row in ROWS if row.link and row.link.query.get("preset") == name]
     score = RANK if score == RANK_ERROR else score  # the rows on the error link to the rank
     rows = [
-        (row.state, row.what, row.printed, row.outcome, row.measured.how if row.measured else "")
+        (
+            *(row.state, EVIDENCE[row.evidence][0], row.what, row.printed, row.needs, row.outcome),
+            row.measured.how if row.measured else "",
+        )
         for row in figure
         if row.link and row.link.query.get("score", score) == score
     ]
     if rows:
         st.markdown("**What the paper prints about it, and what comes out**")
-        columns = ("state", "what", "the paper says", "comes out", "measured on")
+        columns = ["state", "evidence", "what", "the paper says", "as printed", "comes out"]
+        columns += ["measured on"]
         st.dataframe(pd.DataFrame(rows, columns=columns), hide_index=True, key="compare:printed")
         show_caption(
             "These rows are measured with the sets and draws in the last column. Curves above can "

@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from dpviz.experiments.draws import MOST_DRAWS, Draws, many_draws
-from dpviz.families import family_of
+from dpviz.families import SCORES, family_of
 from dpviz.family.trial import Trial
 from dpviz.figures import draws as figures
 from dpviz.figures.panels import Panels
@@ -127,6 +127,9 @@ def _progress(setting: Setting) -> None:
 def _show(setting: Setting, draws: Draws) -> None:
     name = f"{setting.stamp.name} {setting.trial.config.method}"
     position = _player(setting, draws)
+    score = SCORES[family_of(setting.trial.config.method).leading[0]]
+    if rank := draws.rank_words(setting.seed, score):
+        show_caption(rank)
     means = st.toggle(
         "Means", key=setting.key("means"), help="Adds the mean of each score, which papers print."
     )
