@@ -33,8 +33,9 @@ def test_a_phone_joins_after_the_question_and_sees_no_own_data(
     page = faultless(open_page(f"{url}/game", before=lambda one: one.add_init_script(KEEP))).page
     page.get_by_role("button", name="Open a room").click()
     link = page.locator(".dpv-qr figcaption")
-    page.get_by_text("This address works only on this computer.").wait_for()
+    page.get_by_text("Phones can't open this address").wait_for()
     assert urlsplit(link.inner_text()).hostname == "127.0.0.1"
+    assert page.locator(".dpv-qr img").count() == 0
     assert not reachable(found[0], port)
     page.get_by_role("button", name="Open for a class …").click()
     page.get_by_text(f"to everybody who can reach {found[0]}").wait_for()
@@ -45,6 +46,7 @@ def test_a_phone_joins_after_the_question_and_sees_no_own_data(
     page.get_by_text("Open for a class at").wait_for()
     place = f"http://{found[0]}:{port}"
     page.locator(".dpv-qr figcaption", has_text=place).wait_for()
+    page.get_by_alt_text("QR code of the link").wait_for()
     try:
         # Each link that the teacher passes on has the address for the class.
         page.locator(".st-key-share button").click()

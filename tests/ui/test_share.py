@@ -16,7 +16,7 @@ from dpviz.ui.widgets import embed, share
 from tests.support import APP
 from tests.support.links import PAGES, opened
 
-HERE = "http://127.0.0.1:8501/kmeans"
+HERE, THERE = "http://127.0.0.1:8501/kmeans", "http://192.168.1.5:8501/kmeans"
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_the_link_has_the_page_and_all_settings(reached):
 
 
 def test_the_code_is_black_on_white_with_its_link_below():
-    link = f"{HERE}?data=gaussians&columns=<b>"
+    link = f"{THERE}?data=gaussians&columns=<b>"
     found = share.qr_code(link)
     (picture,) = re.findall(r'src="([^"]*)"', found)
     kind, _, drawn = html.unescape(picture).partition(",")
@@ -90,7 +90,16 @@ def test_the_code_is_black_on_white_with_its_link_below():
     assert re.search(r"fill=.#fff", drawn)
     assert re.search(r"stroke=.#000", drawn)
     assert f'<figcaption tabindex="0">{html.escape(link)}</figcaption>' in found
-    assert "too long" in share.qr_code(HERE + "?" + "x" * 2400)
+    assert "too long" in share.qr_code(THERE + "?" + "x" * 2400)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "a.localhost", "127.1.2.3"])
+def test_an_address_that_no_phone_can_open_has_no_code(host):
+    link = f"http://{host}:8501/kmeans"
+    found = share.qr_code(link)
+    assert f'<figcaption tabindex="0">{link}</figcaption>' in found
+    assert "<img" not in found
+    assert "<img" in share.qr_code(link.replace(host, "192.168.1.5"))
 
 
 def test_the_frame_is_html_that_a_browser_reads_back():

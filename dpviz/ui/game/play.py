@@ -119,7 +119,7 @@ def limit_in_words(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float
     """Sentence on the limit, and on a share of correct guesses that is above it."""
     # The number is rounded up, because the text says "at most".
     most = f"{percent_at_most(surest(epsilon)):g}%"
-    formula = f"e^{epsilon:g} / (1 + e^{epsilon:g}) = {most}"
+    formula = f"e^{epsilon:g} / (1 + e^{epsilon:g}) ≤ {most}"
     above = [name for name, tally in rows if tally.above(surest(epsilon))]
     if not case.private:
         said = (
@@ -142,7 +142,7 @@ def reasons(case: Case, epsilon: float) -> None:
         if private:
             st.markdown(
                 f"Noise hides the person, who has one record: whatever is published is at most "
-                f"e^{epsilon:g} = {times_at_most(epsilon)} times as likely with the person as "
+                f"e^{epsilon:g} ≤ {times_at_most(epsilon)} times as likely with the person as "
                 "without, and the other way round. So even the best guess is sometimes wrong. To "
                 "hide three records equally well, three times the noise would be needed."
             )
@@ -257,8 +257,8 @@ def teacher(
         show_caption(
             "A new choice resets all scores. The room keeps no names and ends automatically: two "
             "minutes after all players have left, after half an hour without a guess, and after "
-            "three hours. The address of this page is for you; give the class the link below the "
-            "code."
+            "three hours. The address of this page is for you; give the class the link "
+            "above."
         )
     with right:
         _live(room.code)

@@ -9,6 +9,7 @@ from dpviz.ui.messages import show_caption, show_error, show_warning
 from dpviz.ui.session.address import on_this_machine
 from dpviz.ui.session.classroom import Door, door, network_addresses
 
+_ONLY_HERE = "Phones can't open this address: it works only on this computer."
 _CLOSED = "Your own data, releases and budgets stay closed"
 
 
@@ -18,9 +19,7 @@ def class_panel(key: str) -> None:
     if not on_this_machine():
         return
     if here is None:
-        show_caption("For a class, start dpviz with this command, in a network that you trust:")
-        host = next(iter(network_addresses()), "NAME")
-        st.code(f"dpviz app --address 0.0.0.0 --hosts {host}", language=None, wrap_lines=True)
+        say_only_here()
     elif here.place:
         show_caption(f"Open for a class at http://{here.place} until you close it. {_CLOSED}.")
         st.button(
@@ -34,8 +33,15 @@ def class_panel(key: str) -> None:
         _ask(here, key)
 
 
+def say_only_here() -> None:
+    """Say that phones can't open this address, and which command starts an app that they reach."""
+    show_caption(f"{_ONLY_HERE} So that they can, start dpviz so, in a network that you trust:")
+    host = next(iter(network_addresses()), "NAME")
+    st.code(f"dpviz app --address 0.0.0.0 --hosts {host}", language=None, wrap_lines=True)
+
+
 def _ask(here: Door, key: str) -> None:
-    show_caption("This address works only on this computer.")
+    show_caption(_ONLY_HERE)
     asking, failed = f"{key}:asking", f"{key}:failed"
     if failed in st.session_state:
         show_error(st.session_state.pop(failed))

@@ -12,7 +12,7 @@ from dpviz.ui.session.address import base_address, class_link, full_link, is_loc
 from dpviz.ui.session.classroom import OPEN_TO_GUESTS
 from dpviz.ui.session.state import UrlState
 from dpviz.ui.widgets.assets import component
-from dpviz.ui.widgets.class_panel import class_panel
+from dpviz.ui.widgets.class_panel import class_panel, say_only_here
 from dpviz.ui.widgets.embed import embedded
 
 _mount = component("copy_link")
@@ -43,11 +43,10 @@ def _draw(state: UrlState, frame: bool) -> None:
     _mount(key=f"{state.page}:copy link", data=origin_of(link))
     if "data" in state:
         show_caption("A link never contains your own data: people who open it load the file first.")
-    # Above the code, because a code of an address on this computer leads a phone nowhere.
     if for_class:
         class_panel(f"{state.page}:class")
     elif is_local(base_address()):
-        show_caption("This address works only on this computer.")
+        say_only_here()
     st.html(qr_code(link))
     if frame:
         what = "only picture, sentence and ε" if state.page in FAMILIES else "only the page"
@@ -59,7 +58,8 @@ def _draw(state: UrlState, frame: bool) -> None:
 def qr_code(link: str) -> str:
     """QR code of a link as HTML, black on white in both themes, with the link below.
 
-    If the link is too long for a QR code (more than 2,331 bytes), a sentence replaces the code.
+    A link to this computer has no code, because a phone can't open it. If the link is too long for
+    a QR code (more than 2,331 bytes), a sentence replaces the code.
     """
     import segno  # imported here, because the import would delay the first picture
 
@@ -68,9 +68,10 @@ def qr_code(link: str) -> str:
     except segno.DataOverflowError:
         return "<p>This link is too long for a QR code: copy it.</p>"
     # The code is an image, because Streamlit removes SVG drawings from HTML.
-    picture = code.svg_data_uri(dark="#000", light="#fff", border=4, omitsize=True)
+    drawn = code.svg_data_uri(dark="#000", light="#fff", border=4, omitsize=True)
+    picture = f'<img src="{html.escape(drawn)}" alt="QR code of the link">' * (not is_local(link))
     return (
-        f'<figure class="dpv-qr"><img src="{html.escape(picture)}" alt="QR code of the link">'
+        f'<figure class="dpv-qr">{picture}'
         f'<figcaption tabindex="0">{html.escape(link)}</figcaption></figure>'
     )
 
