@@ -26,6 +26,11 @@ def readable(value: float, digits: int = 3) -> str:
     return f"{_short(mantissa)} × {power_of_ten(power)}"
 
 
+def equals(value: float, digits: int = 3) -> str:
+    """Write "= 0.5", or "≈ 0.158" if the number that is written is not the whole value."""
+    return f"{'=' if float(f'{value:.{digits - 1}e}') == value else '≈'} {readable(value, digits)}"
+
+
 def decimals(value: float, digits: int = 3) -> str:
     """Write a number with ``digits`` decimals: 1.003; numbers from 1,000 on as `readable` does."""
     return f"{value:.{digits}f}" if abs(value) < 1000 else readable(value)

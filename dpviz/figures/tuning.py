@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dpviz.base.arrays import Floats
-from dpviz.base.numbers import readable
+from dpviz.base.numbers import readable, written_out
 from dpviz.experiments.tuning.best_parameters import ParameterMap
 from dpviz.experiments.tuning.common import BETTER
 from dpviz.experiments.tuning.null_set import NullSet
@@ -80,7 +80,7 @@ def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
         layout["shapes"] += [line_at(goal.epsilon, x, INVENTED[mode], 2) for x in ("x", "x2")]
         # On a logarithmic axis, annotations are placed by exponents, and shapes by values.
         exponent = math.log10(goal.epsilon)
-        found = f"<b>smallest ε = {readable(goal.epsilon)}</b>"
+        found = f"<b>smallest ε = {written_out(goal.epsilon)}</b>"
         layout["annotations"].append(note(found, exponent, 1, "x", xanchor="center"))
     return Panels(
         data=[_shares(goal, mode), *_band(goal, mode)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from dpviz.base.numbers import written_out
 from dpviz.privacy.ledger import Neighbours
 
 #: Above this epsilon the factor e^epsilon has no practical meaning.
@@ -91,7 +92,7 @@ def times_at_most(epsilon: float) -> str:
 def _factor(epsilon: float) -> str:
     if epsilon > _SPEAKING:
         return "more than a million"
-    return f"at most e^{epsilon:.6g} = {times_at_most(epsilon)}"
+    return f"at most e^{written_out(epsilon)} ≤ {times_at_most(epsilon)}"
 
 
 def _compared(neighbours: Neighbours, *, persons: bool) -> tuple[str, str]:
@@ -113,6 +114,6 @@ def explain_epsilon(epsilon: float, neighbours: Neighbours, *, persons: bool = F
     if not persons and neighbours.cap == 1:
         holds = f"; for three records of yours, {_factor(_SEVERAL * epsilon)} times"
     may = "may be" if epsilon > _SPEAKING else "is"
-    said = f"ε = {epsilon:.6g}: any result {may} {_factor(epsilon)} times as likely {compared}"
+    said = f"ε = {written_out(epsilon)}: any result {may} {_factor(epsilon)} times as likely"
     little = f" That promises little: {explain_guess(epsilon, neighbours, persons=persons)}."
-    return f"{said}{holds}.{little * promises_little(epsilon)}"
+    return f"{said} {compared}{holds}.{little * promises_little(epsilon)}"

@@ -120,7 +120,7 @@ def test_words_of_the_score():
         "You: 5 of 10 right, 50.0%. In the long run: 18% to 82% (95% sure)."
     )
     # The number is rounded up, because it is an upper limit.
-    assert "= 73.2%." in limit_in_words((), case, 1.0)
+    assert "≤ 73.2%." in limit_in_words((), case, 1.0)
     assert "luck" in limit_in_words((("you", Tally(10, 10)),), case, 0.5)
     assert "luck" not in limit_in_words((("you", Tally(10, 10)),), case, 1.0)
     leaking = limit_in_words((("you", Tally(99, 99)),), CASES["map-published"], 1.0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpviz.base.display import Displayed
 from dpviz.base.errors import InputError, check_number, shown
-from dpviz.base.numbers import readable
+from dpviz.base.numbers import readable, written_out
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset
 from dpviz.experiments.tuning.common import (
@@ -110,7 +110,7 @@ class SmallestEpsilon(Displayed):
         if self.epsilon is None:
             return self._missed
         found = (
-            f"ε = {readable(self.epsilon)} met {self.target} in {self._draws(self.epsilon)} "
+            f"ε = {written_out(self.epsilon)} met {self.target} in {self._draws(self.epsilon)} "
             f"({self._confidence(self.epsilon)})"
         )
         if self.epsilon == self.epsilons[-1]:
@@ -118,7 +118,7 @@ class SmallestEpsilon(Displayed):
         if self.epsilon == self.epsilons[0]:
             return f"{found}. It is the smallest ε that was tried; a smaller ε may be enough."
         if self.early:
-            listed = ", ".join(readable(epsilon) for epsilon in self.early)
+            listed = ", ".join(written_out(epsilon) for epsilon in self.early)
             return f"{found}. ε = {listed} met it too, but not every larger ε below the answer did."
         return (
             f"{found}. At every larger budget that was tried, {self.share:.0%} or more of the "
@@ -128,17 +128,17 @@ class SmallestEpsilon(Displayed):
     @property
     def _missed(self) -> str:
         best = self.epsilons[int(np.nanargmax(self.shares))]
-        end = f"ε = {readable(self.epsilons[-1])}"
+        end = f"ε = {written_out(self.epsilons[-1])}"
         if self.early:
             return (
-                f"{self.target} is met in {self._draws(best)} at ε = {readable(best)}, but not at "
-                f"every larger budget up to {end}."
+                f"{self.target} is met in {self._draws(best)} at ε = {written_out(best)}, but not "
+                f"at every larger budget up to {end}."
             )
         if not np.nanmax(self.shares):
             return f"{self.target} is met in no draw at any budget that was tried up to {end}."
         return (
             f"{self.target} is not met in {self.share:.0%} of draws at any budget that was tried "
-            f"up to {end}: the best is {self._draws(best)}, at ε = {readable(best)}."
+            f"up to {end}: the best is {self._draws(best)}, at ε = {written_out(best)}."
         )
 
     def _draws(self, epsilon: float) -> str:

@@ -16,7 +16,7 @@ from dpviz.audit.histogram import MOST_VALUES, Histogram
 from dpviz.audit.runs import AuditResult
 from dpviz.audit.scenarios import Scenario
 from dpviz.base.arrays import Floats
-from dpviz.base.numbers import readable
+from dpviz.base.numbers import readable, written_out
 from dpviz.families import CARDS
 from dpviz.figures.marks import (
     LEGEND,
@@ -227,7 +227,7 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
         xaxis=chart_axis("lower bound on ε, with 99% confidence", range=[0, 1.2 * high]),
         yaxis={**category_axis(names, _FEWEST_BARS), "dtick": 1},
         shapes=[line_at(claim, "x", INK[mode], 2, dash="dash")],
-        annotations=[note(f"claimed ε = {readable(claim, 4)}", claim, 1, "x", xanchor="center")],
+        annotations=[note(f"claimed ε = {written_out(claim)}", claim, 1, "x", xanchor="center")],
         legend=LEGEND_RIGHT,
         uirevision="bounds",
     )

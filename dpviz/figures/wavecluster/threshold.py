@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpviz.base.numbers import readable
+from dpviz.base.numbers import equals, readable
 from dpviz.figures.marks import (
     LEGEND,
     Trace,
@@ -238,7 +238,7 @@ def _add_cuts(layout: dict[str, Any], panel: int, room: _Room, cuts: list[_Cut])
             under = other is not None and cut.d < other.d
             colour, line = _line(room.mode, cut.private)
             layout["shapes"].append(shape("line", (0.4, right), (cut.d, cut.d), x, y, line=line))
-            text = f"d{prime} = {readable(cut.d, 4)}"
+            text = f"d{prime} {equals(cut.d, 4)}"
             side: dict[str, Any] = {"xanchor": "right", "yanchor": "top" if under else "bottom"}
             layout["annotations"].append(
                 note(text, right, room.at(cut.d), x, y, colour=colour, **side)
@@ -310,7 +310,7 @@ def _draw_law(layout: dict[str, Any], picture: WaveClusterPicture, law: Law) -> 
     add_heading(layout, 3, heading, align="left")
     for value, other, is_private in ((true, private, False), (private, true, True)):
         if math.isfinite(value):
-            text = f"{'d′' if is_private else 'd'} = {readable(value, 4)}"
+            text = f"{'d′' if is_private else 'd'} {equals(value, 4)}"
             left = (value, is_private) < (other, not is_private)
             _add_upright(layout, value, 1, ("x3", "y3 domain"), text, mode, is_private, left)
     ranks = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.base.arrays import Floats
-from dpviz.base.numbers import counted, readable
+from dpviz.base.numbers import counted, equals, readable
 from dpviz.figures.panels import NO_NOISE
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.privacy.mechanisms import interval_weights
@@ -125,7 +125,7 @@ def explain(picture: WaveClusterPicture) -> str:
     share = law.probability[at]
     return (
         f"{first} {begin}"
-        f"d′ = {readable(private.value, 4)} is sampled from (0, {readable(law.high[-1], 4)}], "
+        f"d′ {equals(private.value, 4)} is sampled from (0, {readable(law.high[-1], 4)}], "
         "which the true values split into intervals. The interval of d′, "
         f"({readable(law.low[at], 4)}, {readable(law.high[at], 4)}], has rank k′ = "
         f"{law.last[at]:.0f} in the true L and the probability "

@@ -10,7 +10,7 @@ import streamlit as st
 from dpviz.audit.bounds import highest
 from dpviz.audit.runs import AuditResult
 from dpviz.audit.scenarios import Scenario, find, scenarios
-from dpviz.base.numbers import readable
+from dpviz.base.numbers import readable, written_out
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.families import CARDS
 from dpviz.figures.audit.claims import (
@@ -50,7 +50,7 @@ def _all_audits(claim: float, seed: int) -> None:
     job = current_job(_ALL, claim)
     done = len(rows) - len(missing)
     st.markdown(
-        f"Every method, variant and scenario at the claim ε = {readable(claim)} and the "
+        f"Every method, variant and scenario at the claim ε = {written_out(claim)} and the "
         f"seed above, with each scenario's own number of runs: **{done} of {len(rows)} done**. "
         "Each single row is wrong at most once in 100 audits."
     )
@@ -68,7 +68,7 @@ def _all_audits(claim: float, seed: int) -> None:
     with right:
         show_progress(job, "runs", "Not run at this claim yet")
         if job and isinstance(job.request, float) and job.request != claim:
-            st.caption(f"Running: all audits at ε = {readable(job.request)}.")
+            st.caption(f"Running: all audits at ε = {written_out(job.request)}.")
     table = bounds_frame(rows, claim)
     st.dataframe(
         table,
@@ -213,7 +213,7 @@ def _audit_controls(state: UrlState) -> bool:
     first.selectbox(
         "Method",
         **state.choice("method", METHODS),
-        format_func=lambda name: CARDS[name].title,
+        format_func=lambda name: CARDS[name].named,
         on_change=partial(_reset_scenario, state),
     )
     second.selectbox(

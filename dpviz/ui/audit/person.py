@@ -14,7 +14,7 @@ from dpviz.audit.membership import (
     pair_of,
     with_person,
 )
-from dpviz.base.numbers import counted, readable
+from dpviz.base.numbers import counted, written_out
 from dpviz.families import CARDS
 from dpviz.family.card import VariantName
 from dpviz.figures.audit.claims import floored
@@ -25,7 +25,7 @@ from dpviz.figures.audit.person import (
     membership_bars,
     membership_frame,
 )
-from dpviz.privacy.explain import surest_words
+from dpviz.privacy.explain import surest_words, times_at_most
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.messages import plain_text
 from dpviz.ui.session.job import follow, job_of, show_progress, start
@@ -202,7 +202,7 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
     """Meaning of the draws for that person, and a caption that explains the measurement."""
     card = CARDS[experiment.method]
     name, verdict = f"{card.title}, {experiment.variant},", experiment.claim
-    epsilon, times = readable(experiment.epsilon), readable(experiment.allowed)
+    epsilon, times = written_out(experiment.epsilon), times_at_most(experiment.epsilon)
     measured = "No loss can be shown from these draws"
     if experiment.epsilon_lower > 0:
         measured = f"These draws show a loss of at least {floored(experiment.epsilon_lower)}"
@@ -221,7 +221,7 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
         )
     return (
         f"**For this person:** at ε = {epsilon} no number of clusters occurs more than "
-        f"e^{epsilon} = {times} times as often with this person as without, or the other way "
+        f"e^{epsilon} ≤ {times} times as often with this person as without, or the other way "
         "round. Suppose that someone knows all other records, and thinks that the chance is 50% "
         "that this person with one record is in the data. After seeing the number, this observer "
         f"is {surest_words(experiment.epsilon)}.",

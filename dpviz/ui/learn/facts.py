@@ -15,7 +15,6 @@ from dpviz.families import CARDS
 from dpviz.family.claim import claim
 from dpviz.family.parameter import GIVEN
 from dpviz.kmeans.family import FAMILY as KMEANS
-from dpviz.privacy.explain import times_at_most
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.teaching.lessons.parser import DIGITS, Step
@@ -120,8 +119,8 @@ _COMMON: dict[str, Callable[[Look], float]] = {
     "person_y": lambda one: one.person[1],
     "half_epsilon": lambda one: one.epsilon / 2,
     "double_epsilon": lambda one: one.epsilon * 2,
-    "odds": lambda one: _odds(one.epsilon),
-    "odds_half": lambda one: _odds(one.epsilon / 2),
+    "odds": lambda one: odds_at_most(one.epsilon),
+    "odds_half": lambda one: odds_at_most(one.epsilon / 2),
     "records": lambda one: one.settings.active.dataset.n,
     "seed": lambda one: one.settings.seed,
     "draws": lambda one: DRAWS,
@@ -187,9 +186,10 @@ _SLOW = ("two_with", "two_without")
 FACTS = (*dict.fromkeys((*_COMMON, *_WAVECLUSTER, *_KMEANS)), "goal")
 
 
-def _odds(epsilon: float) -> float:
-    """e^epsilon, rounded in the same way as everywhere on the screen."""
-    return float(times_at_most(epsilon).replace(",", ""))
+def odds_at_most(epsilon: float) -> float:
+    """e^epsilon, rounded up to the digits of a lesson, because the texts say "at most"."""
+    step = 10.0 ** (math.floor(epsilon / math.log(10)) + 1 - DIGITS)
+    return math.ceil(math.exp(epsilon) / step) * step
 
 
 def _before(one: Look) -> Any:

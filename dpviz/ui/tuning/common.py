@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.base.numbers import readable
+from dpviz.base.numbers import written_out
 from dpviz.base.work import Task
 from dpviz.experiments.tuning.common import BETTER
 from dpviz.families import PARAMETERS, SCORES, family_of, score_of
@@ -189,7 +189,7 @@ def take_over_button(context: Context, found: dict[str, float]) -> None:
 def written(found: dict[str, float]) -> str:
     """Write "g = 32, p = 0.4"."""
     return ", ".join(
-        f"{PARAMETERS[name].sign} = {readable(value)}" for name, value in found.items()
+        f"{PARAMETERS[name].sign} = {written_out(value)}" for name, value in found.items()
     )
 
 
