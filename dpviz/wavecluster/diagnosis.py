@@ -327,29 +327,38 @@ def retained(true: Labels, other: Labels) -> Mask:
 
 def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
     """Explain the outcome for a cluster, its cause, its frequency, and what would have kept it."""
-    found, number, parts = diagnosis.outcome, diagnosis.cluster, diagnosis.finer_parts
+    found, number = diagnosis.outcome, diagnosis.cluster
+    text = _cause(diagnosis)
     if found.fate == "kept":
-        text = f"Cluster {number} is kept: {found.left} of its {diagnosis.cells} cells are left"
-        text += f", overlap {found.overlap:.2f}."
-        if draws:
-            text += f" It is kept in {draws.of('private', number)} of {draws.draws} draws."
-        return text + (f" But {_on_finer_grid(parts)}." if parts and parts > 1 else "")
+        said = (
+            f" It is kept in {draws.of('private', number)} of {draws.draws} draws." if draws else ""
+        )
+        return text + said + _on_finer_grid(diagnosis.finer_parts)
     # Both sentences first name the runs that would have kept the cluster.
     names = sorted(EXCHANGED, key=lambda name: diagnosis.runs[name].fate != "kept")
     keep = [RUNS[name] for name in names if diagnosis.runs[name].fate == "kept"]
     others = [RUNS[name] for name in names[len(keep) :]]
-    text = f"Cluster {number} {_happened(found, diagnosis.cells)}. {_where(diagnosis)} "
+    text += _numbers_of(diagnosis)
     if keep:
-        text += f"{_sentence(_listed(keep))} would have kept it."
+        text += f" {_sentence(_listed(keep))} would have kept it."
         if others:
             text += f" {_sentence(_listed(others))} would not."
     else:
-        text += f"None of these changes would have kept it: {_listed(others)}."
+        text += f" None of these changes would have kept it: {_listed(others)}."
     if draws:
         times = [f"{RUNS[name]} in {draws.of(name, number)}" for name in names]
         text += f" Of {draws.draws} draws, the method itself keeps the cluster in "
         text += f"{draws.of('private', number)}, {_listed(times)}."
     return text
+
+
+def in_short(diagnosis: Diagnosis) -> str:
+    """Explain the outcome for a cluster and its cause in a few short sentences."""
+    if diagnosis.outcome.fate == "kept":
+        return in_words(diagnosis)
+    kept = diagnosis.runs["twice_budget"].fate == "kept"
+    end = "With twice the budget it is kept." if kept else "Twice the budget does not keep it."
+    return f"{_cause(diagnosis)} {end}"
 
 
 def _listed(parts: Sequence[str], last: str = "and") -> str:
@@ -380,43 +389,50 @@ def _happened(found: Outcome, cells: int) -> str:
     }[found.fate]
 
 
-def _where(diagnosis: Diagnosis) -> str:
-    cells = counted(diagnosis.cells, "cell")
+def _cause(diagnosis: Diagnosis) -> str:
+    found, cells = diagnosis.outcome, counted(diagnosis.cells, "cell")
+    said = f"Cluster {diagnosis.cluster}"
+    if found.fate == "kept":
+        left = f"{found.left} of its {cells} {_are(found.left)} left"
+        return f"{said} is kept: {left}, overlap {found.overlap:.2f}."
+    said += f" {_happened(found, diagnosis.cells)}."
     if diagnosis.stage == "grid":
         if diagnosis.cells > FEW_CELLS:
-            return f"It first differs at the grid: {_on_finer_grid(diagnosis.finer_parts)}."
-        return f"It first differs at the grid: it is so small ({cells}) that one cell decides."
+            return f"{said} The grid is too coarse.{_on_finer_grid(diagnosis.finer_parts)}"
+        return f"{said} It is so small ({cells}) that one cell decides."
     if diagnosis.stage == "components":
-        return f"One cell is the cause: {_MOVED[diagnosis.cell_stage]}."
+        return f"{said} One cell is the cause: {_MOVED[diagnosis.cell_stage]}."
     if diagnosis.stage == "threshold":
         d, private = _number(diagnosis.threshold), _number(diagnosis.private_threshold)
-        return (
-            f"It first differs at the threshold: the private threshold is {private}, the true "
-            f"threshold is {d}."
-        )
-    noise = "the noise in the counts"
-    if diagnosis.stage == "subband":
-        noise = "noise from other cells, which the wavelet spread"
-    said = [f"It first differs at {noise}."]
-    if diagnosis.at_stage.fate != diagnosis.outcome.fate:
+        return f"{said} The threshold is the cause: it is {private} with noise, {d} without."
+    said += f" {_NOISE[diagnosis.stage]} is the cause."
+    if diagnosis.at_stage.fate != found.fate:
         # The private threshold changed the picture once more.
-        said.append(f"With the true threshold it {_happened(diagnosis.at_stage, diagnosis.cells)}.")
+        said += f" With the true threshold it {_happened(diagnosis.at_stage, diagnosis.cells)}."
     lost = f"{diagnosis.missed} of its {cells} {_are(diagnosis.missed)} lost"
     added = f"{diagnosis.invented} beside it {_are(diagnosis.invented)} added"
-    said.append(f"With the true threshold, {lost}, and {added}.")
+    return f"{said} Even with the true threshold, {lost}, and {added}."
+
+
+def _numbers_of(diagnosis: Diagnosis) -> str:
+    if diagnosis.stage not in _NOISE:
+        return ""
     # The screen also shows the scale of the noise of a count.
-    said.append(
-        f"There, the noise of a coefficient is {_number(diagnosis.noise)} (root mean square; the "
-        "scale of a count's noise is another number)."
+    return (
+        f" Noise moves the coefficients there by about {_number(diagnosis.noise)} (root mean "
+        "square; the scale of a count's noise is another number). The cluster's coefficients are "
+        f"{_number(diagnosis.separation)} above those beside it."
     )
-    above = _number(diagnosis.separation)
-    said.append(f"The cluster's coefficients are {above} above those of its surroundings.")
-    return " ".join(said)
 
 
 def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
+
+_NOISE: dict[Stage | None, str] = {
+    "counts": "The noise in the counts",
+    "subband": "Noise from other cells, which the wavelet spread,",
+}
 
 _MOVED: dict[Stage | None, str] = {
     "counts": "the noise in its counts moved it across the threshold",
@@ -426,7 +442,8 @@ _MOVED: dict[Stage | None, str] = {
 
 
 def _on_finer_grid(parts: int | None) -> str:
-    return f"on a grid twice as fine, without noise, it is {parts} clusters"
+    several = parts is not None and parts > 1
+    return f" On a grid twice as fine, without noise, it is {parts} clusters." * several
 
 
 def _number(value: float) -> str:

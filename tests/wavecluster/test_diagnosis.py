@@ -17,6 +17,7 @@ from dpviz.wavecluster.diagnosis import (
     Diagnostics,
     count_retained,
     diagnostics_of,
+    in_short,
     in_words,
     outcome,
     retained,
@@ -130,10 +131,10 @@ def test_noise_comes_before_a_threshold_that_would_break_it_too():
     assert (found.stage, found.outcome.fate, found.at_stage.fate) == ("counts", "lost", "joined")
     said = in_words(found)
     assert said.startswith(
-        "Cluster 1 vanished. It first differs at the noise in the counts. "
+        "Cluster 1 vanished. The noise in the counts is the cause. "
         "With the true threshold it was joined with cluster 2. "
     )
-    noise = re.search(r"There, the noise of a coefficient is ([\d.,]+) \(root mean square; ", said)
+    noise = re.search(r"moves the coefficients there by about ([\d.,]+) \(root mean square; ", said)
     assert float(noise[1]) == pytest.approx(found.noise, rel=0.01)
     # One fact a sentence, and none is long.
     assert all(len(one.split()) <= 24 for one in re.split(r"(?<=[.])\s", said)), said
@@ -147,7 +148,7 @@ def test_noise_that_the_wavelet_carries_in():
     elsewhere = truth.stages.labels != 1
     found = diagnosed(truth, faked(truth, -2.0 * HIGH * elsewhere))
     assert found.stage == "subband"
-    assert "noise from other cells, which the wavelet spread" in in_words(found)
+    assert "Noise from other cells, which the wavelet spread, is the cause." in in_words(found)
 
 
 @quick
@@ -186,9 +187,8 @@ def test_a_grid_that_is_too_coarse():
     private = faked(truth, noise)
     found = diagnosed(truth, private, finer=finer)
     assert (found.stage, found.outcome.fate, found.finer_parts) == ("grid", "broken", 2)
-    assert "at the grid: on a grid twice as fine, without noise, it is 2 clusters" in in_words(
-        found
-    )
+    finer_words = "On a grid twice as fine, without noise, it is 2 clusters."
+    assert f"The grid is too coarse. {finer_words}" in in_words(found)
     # Without a finer grid, the cause is the noise.
     assert diagnosed(truth, private).stage == "counts"
     # A coarse grid is not the cause of added cells.
@@ -197,9 +197,7 @@ def test_a_grid_that_is_too_coarse():
     # A kept cluster has no cause, but the sentence still mentions the grid.
     unbroken = diagnosed(truth, truth.stages, finer=finer)
     assert (unbroken.stage, unbroken.finer_parts) == (None, 2)
-    assert in_words(unbroken).endswith(
-        "But on a grid twice as fine, without noise, it is 2 clusters."
-    )
+    assert in_words(unbroken).endswith(finer_words)
 
 
 @pytest.mark.parametrize(("picture", "fate"), [("#", "lost"), ("##", "shrunk")])
@@ -427,10 +425,13 @@ def test_the_sentences():
     found, draws = diagnostics.diagnose(1), count_retained(truth, config, range(5))
     d = f"{found.private_threshold:.3g}"
     first = (
-        "Cluster 1 was joined with clusters 2 and 3. It first differs at the threshold: the "
-        f"private threshold is {d}, the true threshold is 25.5. The true threshold with the same "
-        "noisy cells would have kept it. The noisy threshold with the true cells and twice the "
-        "budget would not."
+        "Cluster 1 was joined with clusters 2 and 3. The threshold is the cause: it is "
+        f"{d} with noise, 25.5 without."
+    )
+    assert in_short(found) == f"{first} Twice the budget does not keep it."
+    first += (
+        " The true threshold with the same noisy cells would have kept it. The noisy threshold "
+        "with the true cells and twice the budget would not."
     )
     assert in_words(found) == first
     more = (

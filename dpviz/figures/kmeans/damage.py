@@ -130,10 +130,13 @@ def note_on(picture: KMeansPicture, picked: Mapping[str, int]) -> dict[str, Any]
     names = picture.names_of(picture.numbers_of(picture.private.centers))
     listed = ", ".join(names[at] for at in own)
     title, text = {
-        0: ("no centre", "Each private centre is nearer to the true mean of another cluster."),
-        1: ("one centre", f"Of all true means, its mean is the nearest to centre {listed}."),
-    }.get(len(own), ("several centres", f"Its true mean is the nearest to the centres {listed}."))
-    far = [f" Centre {names[at]} is far off." for at in own if at in found.far]
+        0: ("no centre", "No private centre belongs to it: each is nearer to another true mean."),
+        1: ("one centre", f"Centre {listed} belongs to it: no other true mean is nearer."),
+    }.get(
+        len(own),
+        ("several centres", f"Centres {listed} belong to it: no other true mean is nearer."),
+    )
+    far = [f" Centre {names[at]} is far from it." for at in own if at in found.far]
     across, up = marks[1][2:] > (picture.shown_domain.lows + picture.shown_domain.highs) / 2
     return {
         "title": f"Cluster {cluster}: {title}",

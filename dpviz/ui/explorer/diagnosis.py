@@ -28,6 +28,7 @@ from dpviz.wavecluster.diagnosis import (
     Stage,
     count_retained,
     diagnostics_of,
+    in_short,
     in_words,
 )
 from dpviz.wavecluster.pipeline import Stages
@@ -72,7 +73,7 @@ def note_on(
     st.session_state[_LAST] = (truth, cluster)
     text = ""
     if settings.settled:
-        text = in_words(_diagnostics(settings, picture).diagnose(cluster))
+        text = in_short(_diagnostics(settings, picture).diagnose(cluster))
     match = int(picture.numbers[1][found.match[cluster - 1]])
     return {
         "title": f"Cluster {cluster}: {FATE_TITLES[found.of[cluster - 1]]}",
@@ -98,7 +99,7 @@ def _on_new(inside: NDArray[np.bool_], true: Stages) -> str:
         return f"Without noise, none of its {whole} is significant: noise alone made this cluster."
     parts = [str(one) for one in np.unique(true.labels[inside]) if one]
     named = f"cluster{'s' * (len(parts) > 1)} {' and '.join(parts)}"
-    return f"Of its {whole}, {kept:,} are significant without noise, in true {named}."
+    return f"Without noise, {kept:,} of its {whole} {'are' if kept > 1 else 'is'} in true {named}."
 
 
 def diagnosis_panel(settings: RunSettings, picture: WaveClusterPicture) -> None:
