@@ -13,6 +13,7 @@ import pytest
 
 from dpviz.base.compiled import compiled, interpreted, uncompiled
 from dpviz.base.errors import InputError
+from dpviz.data.samples import sample
 from dpviz.families import CARDS, FAMILIES
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.records import Records
@@ -109,6 +110,15 @@ def test_another_run_is_shown_by_its_name_until_the_first_method_is_compiled(hel
     assert instead not in json.dumps(figure_head(test))
     assert first in title(test)
     assert "code is being prepared" not in text(test)
+
+
+def test_a_picture_from_all_records_is_not_called_a_sketch(held):
+    test = opened("kmeans", {"data": "incomes"})
+    drawn = json.dumps(figure_head(test), ensure_ascii=False)
+    n = f"{sample('incomes').n:,}"
+    assert f"first picture from all {n} records" in drawn
+    assert "the whole run follows" in drawn
+    assert "sketch" not in drawn
 
 
 def test_many_clusters_wait_for_the_code_because_plain_python_takes_longer(held):

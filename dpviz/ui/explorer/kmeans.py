@@ -215,9 +215,11 @@ class KMeansExplorer(Explorer):
     def stamp(self) -> Stamp:
         """Note on the picture; it says how many records a run on part of the records used."""
         records, stamp = self.runs.truth.records, self.settings.stamp
-        if self.runs.sketch_of:
-            part = f"{len(records.points):,} of {self.runs.sketch_of:,} records"
-            fact = f"sketch from {part}{_coarsely(self.runs.private)}, all follow"
+        if of := self.runs.sketch_of:
+            part, rest = f"sketch from {len(records.points):,} of {of:,}", "all follow"
+            if len(records.points) == of:
+                part, rest = f"first picture from all {of:,}", "the whole run follows"
+            fact = f"{part} records{_coarsely(self.runs.private)}, {rest}"
         elif worth_sketching(records):
             fact = f"all {records.n:,} records"
         else:
