@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -110,6 +111,12 @@ class Card:
         if self.origin == "ours":
             return f"{self.algorithm}, {self.paper}"
         return f"{self.paper}, {self.algorithm}"
+
+    @property
+    def named(self) -> str:
+        """Title with the paper's first author and year, for lists in which people look for both."""
+        found = re.match(r"(\w+)[^;]*? (\d{4})", self.paper)
+        return f"{self.title} · {' '.join(found.groups()) if found else self.origin}"
 
     @property
     def spends(self) -> bool:

@@ -134,7 +134,7 @@ def test_a_link_brings_its_choices(auditor, app_url, open_page):
     opened = open_page(f"{app_url('app.py')}/audit?{link}")
     expect_title(opened, "PrivQT sound · ε 2 · 500 draws on each side")
     page = opened.page
-    assert page.get_by_role("combobox", name="Method").input_value() == "DPk-means++"
+    assert page.get_by_role("combobox", name="Method").input_value() == ("DPk-means++ · Hu 2019")
     assert page.get_by_role("combobox", name="Scenario").input_value() == "Stopping"
     assert page.get_by_role("spinbutton", name="Runs on each").input_value() == "700"
     assert page.get_by_role("slider", name="Claimed").get_attribute("aria-valuetext") == "1.5"

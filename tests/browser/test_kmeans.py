@@ -91,7 +91,7 @@ def test_the_navigation_leads_to_the_page_and_back(explorer, app_url):
     watched.go("k-means")
     expect_title(watched, "DP-Refine")
     watched.page.wait_for_url("**/kmeans?data=gaussians*")
-    assert watched.page.get_by_role("combobox", name="Method").input_value() == "DP-Refine"
+    assert watched.page.get_by_role("combobox", name="Method").input_value() == ("DP-Refine · ours")
     watched.go("WaveCluster")
     expect_title(watched, "Two-stage")
     watched.page.wait_for_url(re.compile(r"/\?data=gaussians"))

@@ -375,7 +375,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
         "Methods",
         METHODS,
         **state.widget("methods", "default"),
-        format_func=lambda name: CARDS[name].title,
+        format_func=lambda name: CARDS[name].named,
         help="\n\n".join(f"{family.title}: {_titles(family)}." for family in FAMILIES.values()),
     )
     left, right = st.columns([4, 3], vertical_alignment="bottom")

@@ -206,7 +206,7 @@ def method_panel(state: DataState, columns: Sequence[str]) -> None:
     left.selectbox(
         "Method",
         **state.choice("method", METHODS),
-        format_func=lambda name: f"{family_of(name).title}: {CARDS[name].title}",
+        format_func=lambda name: f"{family_of(name).title}: {CARDS[name].named}",
         on_change=lambda: take_defaults(state, _family(state)),
     )
     card, family = CARDS[state.get("method")], _family(state)

@@ -240,7 +240,7 @@ def method_box(state: UrlState, family: Family, on_change: Callable[[], None]) -
     st.selectbox(
         "Method",
         **state.choice("method", tuple(cards)),
-        format_func=lambda name: cards[name].title,
+        format_func=lambda name: cards[name].named,
         on_change=on_change,
         help="\n\n".join(f"**{card.title}**: {card.summary}" for card in cards.values()),
     )
