@@ -77,6 +77,25 @@ def test_the_mouse_and_the_keys_go_through_all_stages(explorer: Callable) -> Non
     assert pressed.all_inner_texts() == ["All subbands"]
 
 
+def test_a_second_click_on_a_stage_leads_to_its_choices_in_the_side_bar(explorer: Callable) -> None:
+    # On a small window the side bar is folded at first.
+    for size in ((1280, 720), (1024, 768)):
+        page = explorer("?method=privthr&epsilon=1", size).page
+        card(page, "wavelet").click()
+        wait_shown(page, "wavelet")
+        card(page, "wavelet").click()
+        page.wait_for_function("() => document.activeElement.closest('[class*=-wavelet-]')")
+        box = page.get_by_role("combobox", name="Wavelet")
+        page.wait_for_function(
+            "(one) => one.getBoundingClientRect().left > 0", arg=box.element_handle()
+        )
+        # A stage with sliders alone stays as it is.
+        card(page, "counts").click()
+        wait_shown(page, "counts")
+        card(page, "counts").click()
+        assert card(page, "counts").evaluate("one => one.getRootNode().activeElement === one")
+
+
 def test_kmeans_goes_from_the_records_to_the_centres(explorer: Callable) -> None:
     page = explorer("kmeans?method=dprefine&data=incomes").page
     assert "use DPLloyd" in card(page, "iterations").get_attribute("aria-label")

@@ -48,7 +48,7 @@ FIVE = b"\n".join(row.rsplit(b",", 2)[0] for row in TABLE.splitlines())
 RUNS = ("wavecluster", "kmeans", "compare", "release")
 
 #: Controls that have the same name but another meaning on these pages.
-DIFFERENT = {"view", "score", "draws", "points", "with"}
+DIFFERENT = {"view", "score", "draws", "points", "with", "seed"}
 
 #: Controls that change only the appearance; a page without maps or curves does not mention them.
 LOOKS = {"axes", "lines", "points", "line"}
@@ -81,7 +81,7 @@ CALLED = {
     "epsilon": "ε 0.3", "alpha": "α 0.35", "g": "g 23", "p": "p 0.77", "wavelet": "db2",
     "level": "level 2", "synopsis": "quadtree", "choose": "privately", "k": "K 7", "t": "T 9",
     "start": "random", "schedule": "halving", "geometry": "cube", "temperature": "posterior",
-    "cells": "refined", "seed": "seed 11", "classes": "class column kind", "domain": "domain",
+    "cells": "refined", "classes": "class column kind", "domain": "domain",
     "outside": "points outside", "variant": "variant published", "columns": "columns",
 }  # fmt: skip
 

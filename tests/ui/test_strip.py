@@ -156,9 +156,9 @@ def test_the_stage_that_broke_the_selected_cluster_is_marked():
     checked(test.run())
     (box,) = (one for one in test.selectbox if one.label == "True cluster")
     words = {
-        "One cell is the cause": "clusters", "at the grid": "counts",
-        "the noise in the counts": "noise",
-        "noise from other cells": "wavelet", "at the threshold": "cut",
+        "One cell is the cause": "clusters", "The grid is too coarse": "counts",
+        "It is so small": "counts", "The noise in the counts": "noise",
+        "Noise from other cells": "wavelet", "The threshold is the cause": "cut",
     }  # fmt: skip
     seen = set()
     for cluster in (1, 2, 3, 5, 7):

@@ -40,8 +40,6 @@ NOT_USED = "Chosen on other pages and kept there, but not used here"
 #: Reasons why a page does not have a control.
 _LACKS = {
     ("compare", "epsilon"): "ε has a range here",
-    ("compare", "seed"): "seeds count from 0 here",
-    ("release", "seed"): "the noise of a release is secret",
     ("release", "classes"): "a release uses no known classes",
 }
 _DEFAULTS = "methods have their own defaults here"
@@ -76,7 +74,7 @@ def choices_of(chosen: Mapping[str, Any]) -> dict[str, Any]:
     methods = chosen.get(METHODS_CHOSEN, ())
     usual: dict[str, set[Any]] = {
         "data": {FIRST}, "variant": {"sound"}, "outside": {"clip"}, "neighbours": {"add_remove"},
-        "seed": {0}, METHODS_CHOSEN: {*FIRST_METHODS.values()},
+        METHODS_CHOSEN: {*FIRST_METHODS.values()},
     }  # fmt: skip
     for family in FAMILIES.values():
         usual[METHODS_CHOSEN].add((family.first,))

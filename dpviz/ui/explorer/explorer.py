@@ -147,7 +147,8 @@ class Explorer(ABC):
                 **data_controls(FIRST, many=cls.family.many_columns),
                 **map_controls(),
                 **methods,
-                "seed": Control(0, whole("seed", 0, MAX_SEED), shared=True),
+                # Not shared: the seed of one run means nothing for the noise of another method.
+                "seed": Control(0, whole("seed", 0, MAX_SEED)),
                 "view": Control(views[0], choice("view", views)),
                 "points": Control("hidden", choice("points", ("hidden", "shown")), shared=True),
                 **curve_controls(cls.family),
@@ -468,6 +469,14 @@ class Explorer(ABC):
             controls={
                 name: [f"{state.page}-{one.link}" for one in some] for name, some in own.items()
             },
+            aside=next(
+                (
+                    f"{state.page}-{one.link}"
+                    for one in own.get(self.stage, ())
+                    if not any(one.ends)  # without a slider
+                ),
+                "",
+            ),
             shown=self.stage,
             settings={
                 name: ", ".join(one.text(getattr(config, one.name)) for one in some)

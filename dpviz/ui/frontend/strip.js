@@ -42,7 +42,10 @@ class Strip {
     this.lights = element("style", "", document.head);
     this.bar.addEventListener("click", ({ target }) => {
       const picked = target.closest("button");
-      if (picked) this.send("picked", picked.dataset.pick);
+      const aside = picked?.ariaCurrent && document.querySelector(this.data.aside);
+      if (aside) document.querySelector("[data-testid=stExpandSidebarButton]")?.click();
+      if (aside) aside.focus();
+      else if (picked) this.send("picked", picked.dataset.pick);
     });
     this.bar.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
