@@ -114,7 +114,8 @@ def curves(
             across["title"] = axis_title(lower_first(axis.label))
         if shared:
             up |= {"matches": "y"} if number else {}
-            up |= {"title": axis_title(score.axis, 6)} if leftmost else {}
+            # In more than one row, the title of each row would cover the title of the next row.
+            up |= {"title": axis_title(score.axis, 6)} if leftmost and row == rows // 2 else {}
         add_chart_axes(layout, panel, place((row, rows), (column, columns)), across, up)
         # If all methods fail in a panel, only the heading says this.
         fails = " · not private" * failing[number]

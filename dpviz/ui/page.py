@@ -38,17 +38,20 @@ _mount_frame, _mount_keyboard = component("frame"), component("keyboard")
 ICON = str(FRONTEND / "icon.svg")
 LOGO = str(FRONTEND / "logo.svg")
 
-#: Button of the stage: two large maps, epsilon and the sentence. The browser alone shows it.
+#: Button of the stage: one large picture, for explorers with epsilon and the sentence.
 _STAGE = (
-    '<button type="button" class="dpv-stage" title="Large maps, key F. Page Down and Page Up '
-    'move ε, Escape ends">Present</button>'
+    '<button type="button" class="dpv-stage" title="Large picture, key F. Page Down and Page Up '
+    'move ε, or show the next score or step. Escape ends">Present</button>'
 )
+
+#: Pages that have a stage, as in frame.js.
+_STAGED = (*FAMILIES, "learn", "compare")
 
 KEYS = {
     ", .": "less ε, more ε",
     "n": "redraw the noise",
-    "f": "large maps (Present)",
-    "PageUp PageDown": "move ε while Present is on; step of a lesson",
+    "f": "large picture (Present)",
+    "PageUp PageDown": "move ε or show the next score while Present is on; step of a lesson",
     "k j": "step of a lesson, back and next",
     "Escape": "end Present, close a note",
 }
@@ -160,13 +163,15 @@ def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
     shown = {last.get(name, next(iter(doors[name]))): name for name in names}
     page = st.navigation(pages(shown, path if path == first else ""), position="top")
     if not embedded():
-        if len(doors[door]) > 1 and door != menu:
+        behind = doors[door] if len(doors[door]) > 1 and door != menu else {}
+        if behind or here in _STAGED:
             with st.container(key="behind", horizontal=True):
-                for name, title in doors[door].items():
+                for name, title in behind.items():
                     st.page_link(
                         page if name == here else f"pages/{name}.py", label=plain_text(title)
                     )
-                st.html(_STAGE)
+                if here in _STAGED:
+                    st.html(_STAGE)
         with st.container(key="reference"), st.popover("Reference"):
             for name, title in doors[menu].items():
                 st.page_link(f"pages/{name}.py", label=plain_text(title))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page
 
+from dpviz.figures import kmeans, wavecluster
 from tests.browser.conftest import Watched
 from tests.browser.test_first_minute import drag
 from tests.support.tiers import daily
@@ -28,6 +29,12 @@ SIZES = {
 }  # fmt: skip
 
 PAGES = ("", "kmeans")
+
+#: Part of the window that all panels of a figure cover.
+COVER = """() => {
+  const { _plots } = document.querySelector('.live-figure .js-plotly-plot')._fullLayout;
+  return Object.values(_plots).reduce((sum, { xaxis, yaxis }) =>
+    sum + xaxis._length * yaxis._length, 0) / innerWidth / innerHeight; }"""
 
 
 @pytest.fixture
@@ -263,3 +270,62 @@ def test_on_the_stage_a_clicker_goes_through_a_lesson(explorer: Callable) -> Non
     watched.wait_idle()
     page.keyboard.press("ArrowLeft")
     page.wait_for_url("**step=2**")
+
+
+#: Views of both families, with a method that has each.
+VIEWS = [f"?method=baseline&view={view}" for view in wavecluster.VIEWS]
+VIEWS += [
+    f"kmeans?method={method}&view={view}"
+    for view in kmeans.VIEWS
+    for method in [{"grid": "eugkm", "chain": "mcmc"}.get(view, "dplloyd")]
+]
+
+#: Least part of the window that the panels of a view cover on the stage. Charts have the names of
+#: their axes; two squares side by side can't fill a window of 4 : 3, and three no window.
+LEAST = {(1280, 720): 0.5, (1920, 1080): 0.55, (1024, 768): 0.44}
+THREE = 0.35
+
+
+@pytest.mark.parametrize(
+    ("size", "link"),
+    daily(
+        [(size, link) for size in LEAST for link in VIEWS],
+        lambda one: one == ((1280, 720), "?method=baseline&view=details"),
+    ),
+)
+def test_every_view_fills_the_stage(explorer: Callable, size: tuple[int, int], link: str) -> None:
+    page = explorer(f"{link}&epsilon=1", size).page
+    page.keyboard.press("f")
+    least = THREE if link.endswith("chain") else LEAST[size]
+    page.wait_for_function(f"() => ({COVER})() >= {least}")
+    assert page.evaluate(
+        "document.querySelector('.live-figure').getBoundingClientRect().bottom <= innerHeight + 1"
+    )
+
+
+def test_the_curves_have_a_stage_and_a_clicker_goes_through_the_scores(explorer: Callable) -> None:
+    watched = explorer("compare?methods=privthr,privqt&draws=1&points=2&data=incomes", (1280, 720))
+    page = watched.page
+    page.wait_for_function("() => document.querySelectorAll('.scatterlayer .trace').length >= 2")
+    title = "() => document.querySelector('.gtitle').textContent"
+    score = page.get_by_role("combobox", name="Score")
+    present = page.get_by_role("button", name="Present", exact=True)
+    # Whatever has the focus when the stage opens: a box takes the key F for itself.
+    touched = (
+        lambda: page.keyboard.press("f"),
+        lambda: (score.click(), page.keyboard.press("Escape"), present.click()),
+    )
+    for touch in touched:
+        before = page.evaluate(title)
+        touch()
+        page.wait_for_function(f"() => ({COVER})() >= 0.55")
+        assert not score.is_visible()
+        assert not page.get_by_text("A click on a point opens").is_visible()
+        for key in ("PageDown", " ", "PageUp", "ArrowLeft"):
+            last = page.evaluate(title)
+            page.keyboard.press(key)
+            page.wait_for_function(f"(last) => ({title})() !== last", arg=last)
+            watched.wait_idle()
+        assert page.evaluate(title) == before
+        page.keyboard.press("Escape")
+        score.wait_for()

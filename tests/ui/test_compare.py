@@ -560,7 +560,7 @@ def test_what_does_not_fit_a_data_set_is_said_once(app, monkeypatch):
     monkeypatch.setattr(compare_runs, "run_sweep", refuse)
     test = app(**SMALL, methods="privqt")
     assert [one.value for one in test.caption].count("gaussians, privqt: it does not fit.") == 1
-    assert labels(test) == ["Reset"]
+    assert labels(test) == ["next", "back", "Reset"]
 
 
 # ---- the link

@@ -72,6 +72,11 @@ def build(state: CompareState) -> None:
     """Show the page: choice of score and view, progress, curves, and their data."""
     with st.sidebar:
         request = sidebar(state)
+    with st.container(key="curves"):
+        _build(state, request)
+
+
+def _build(state: CompareState, request: SweepRequest | None) -> None:
     if not state.has_figure:
         show_not_taken(state)
     elif not embedded():
@@ -106,10 +111,24 @@ def build(state: CompareState) -> None:
             format_func=lambda name: request.subjects[name].title,
             width=_wide(request.subjects[state.get("of")].title, 220),
         )
+    # The browser presses these buttons for the keys of a clicker; nobody sees them.
+    for name, way in (("next", 1), ("back", -1)):
+        st.button(
+            plain_text(name), key=f"compare:{name}", on_click=partial(_step, state, request, way)
+        )
     begin_if_new(request)
     with row.container(width=300):
         follow(job_of(JOB), lambda: _progress(request))
     follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
+
+
+def _step(state: CompareState, request: SweepRequest, way: int) -> None:
+    """Show the next or the previous score, or data set if each panel is a score."""
+    name, among = "of", [*request.plans]
+    if state.get("view") == "data":
+        # Slower scores are computed only if the user has chosen one of them.
+        name, among = "score", [one for one in request.offered if one in request.any.columns]
+    state.set(name, among[(among.index(state.get(name)) + way) % len(among)])
 
 
 def _wide(text: str, least: int) -> int:

@@ -130,6 +130,7 @@ const PLACES = {
 // ":has" would be evaluated at each change of the page, which takes a fifth of the time from a key
 // to its picture.
 const EXPLORES = /(^|\/)(wavecluster|kmeans|learn)?$/; // the start page is an explorer
+const hasStage = () => EXPLORES.test(location.pathname) || location.pathname.endsWith("/compare");
 const MARKS = {
   // The first picture may take a while, and an empty page would look broken.
   waits: () => EXPLORES.test(location.pathname) && !PLACES.picture() &&
@@ -148,8 +149,7 @@ const MORE = "dpviz more scores";
 function toggleMore({ target }) {
   if (target.closest?.(".dpv-stage")) toggleStage();
   if (!target.closest?.(".dpv-more")) return;
-  const shown = document.documentElement.toggleAttribute("data-dpv-more");
-  kept(MORE, shown ? "shown" : "hidden");
+  kept(MORE, root.toggleAttribute("data-dpv-more") ? "shown" : "hidden");
   mark();
 }
 
@@ -160,16 +160,15 @@ function foldOnce() {
   const button = document.querySelector("[data-testid=stSidebarCollapseButton] button");
   if (window.dpvizFolded || !button) return;
   window.dpvizFolded = true;
-  const [least, most] = FOLDED;
-  if (EXPLORES.test(location.pathname) && innerWidth >= least && innerWidth < most) button.click();
+  const narrow = innerWidth >= FOLDED[0] && innerWidth < FOLDED[1];
+  if (narrow && EXPLORES.test(location.pathname)) button.click();
 }
 
 function mark() {
   foldOnce();
-  if (!EXPLORES.test(location.pathname)) toggleStage(false);
-  const more = document.querySelector(".dpv-more");
-  const shown = document.documentElement.hasAttribute("data-dpv-more");
-  more?.setAttribute("aria-expanded", shown);
+  if (!hasStage()) toggleStage(false);
+  const expanded = root.hasAttribute("data-dpv-more");
+  document.querySelector(".dpv-more")?.setAttribute("aria-expanded", expanded);
   for (const word of document.querySelectorAll(".dpv-word"))
     word.setAttribute("aria-pressed", word.dataset.of === document.documentElement.dataset.dpvLit);
   for (const [name, find] of Object.entries(MARKS))
@@ -267,7 +266,7 @@ function pressed(event) {
   const [at] = event.composedPath();
   const typing = at.isContentEditable || at.matches?.("input:not([type=range]), textarea, select");
   if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-  if (event.key.toLowerCase() === "f" && EXPLORES.test(location.pathname)) toggleStage();
+  if (event.key.toLowerCase() === "f" && hasStage()) toggleStage();
   else if (event.key === "n") {
     const named = (one) => one.textContent.includes("Redraw") && !one.disabled;
     [...document.querySelectorAll("[data-testid=stButton] button")].find(named)?.click();
@@ -281,7 +280,7 @@ function nudge(way) {
   slider.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-// The stage: two maps as large as the window allows, epsilon and the sentence. A clicker sends keys
+// The stage: a picture as large as the window allows, epsilon and the sentence. A clicker sends keys
 // of a keyboard; on the stage they move epsilon, or the step of a lesson, wherever the focus is.
 const CLICKS = { ArrowRight: 1, PageDown: 1, " ": 1, ArrowLeft: -1, PageUp: -1 };
 const onStage = () => root.dataset.dpvStage === "on";
@@ -307,9 +306,12 @@ function clicked(event) {
   event.preventDefault();
   event.stopImmediatePropagation();
   if (event.key === "Escape") toggleStage(false);
-  else if (root.hasAttribute("data-dpv-lesson")) {
-    document.querySelector(`.st-key-learn-${way > 0 ? "next" : "back"} button:enabled`)?.click();
-  } else nudge(way);
+  else {
+    const name = way > 0 ? "next" : "back"; // of a lesson, or of the scores of the curves
+    const step = document.querySelector(`:is(.st-key-learn-${name}, .st-key-compare-${name}) button`);
+    if (step) step.click();
+    else nudge(way);
+  }
 }
 
 // Figures and tables have the size of the screen; for printing they are scaled to the paper.
@@ -318,8 +320,7 @@ const PAPER = 700; // pixels across A4, inside its margins
 
 function toPaper() {
   const app = document.querySelector(".stApp");
-  const dark = app && getComputedStyle(app).colorScheme === "dark";
-  document.documentElement.toggleAttribute("data-dpv-dark", dark);
+  root.toggleAttribute("data-dpv-dark", app && getComputedStyle(app).colorScheme === "dark");
   for (const drawn of document.querySelectorAll(DRAWN)) {
     const wide = drawn.querySelector(".main-svg, canvas")?.clientWidth ?? 0;
     if (wide > PAPER) drawn.style.zoom = PAPER / wide;
@@ -357,7 +358,7 @@ export default ({ data }) => {
   document.addEventListener("pointerdown", forget);
   document.addEventListener("keydown", pressed);
   window.addEventListener("keydown", clicked, true);
-  if (new URLSearchParams(location.search).get("embed") === "true") root.dataset.dpvStage = "frame";
+  if (/[?&]embed=true/.test(location.search) && hasStage()) root.dataset.dpvStage = "frame";
   document.addEventListener("toggle", keepOpen, true);
   window.addEventListener("beforeprint", toPaper);
   window.addEventListener("afterprint", fromPaper);

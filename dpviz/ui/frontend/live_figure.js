@@ -176,8 +176,7 @@ function fitted(figure, width, height, factor, side) {
   if (!shape) return height;
   const { t, b } = layout.margin;
   const [start, end] = layout.xaxis.domain;
-  const inner = reach();
-  const beside = (end - start) * inner;
+  const inner = reach(), beside = (end - start) * inner;
   const fits = Math.min(height, Math.max(LEAST_MAP, Math.ceil(beside * shape)) + t + b);
   const map = (fits - t - b) / shape / inner;
   if (across === 1 && map < 1) layout.xaxis.domain = [0, map];
@@ -333,7 +332,7 @@ class LiveFigure {
       const asked = this.ready && detail.figure === this.head.key;
       if (asked) this.save(window.Plotly, detail.format).catch((error) => this.fail(error));
     });
-    hear("dpviz-refit", () => this.head?.fills && this.redraw());
+    hear("dpviz-refit", () => this.head && this.redraw());
     for (const type of HEARD) hear(type, (event) => this.pieces?.of && this.hear(event));
   }
 
@@ -359,26 +358,25 @@ class LiveFigure {
   }
 
   async draw(bytes) {
-    const theme = themeOf(this.frame);
-    const head = decode(bytes);
+    const theme = themeOf(this.frame), head = decode(bytes);
     const signature = head.signature + theme.signature;
     if (signature === this.drawn) return;
     if (!this.ready) this.frame.style.minHeight = `${head.height}px`;
     const Plotly = await loadPlotly(head.script);
     if (this.closed) return;
     this.frame.style.minHeight = "";
-    this.head = head;
-    this.bytes = bytes;
+    Object.assign(this, { head, bytes });
     const factor = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
     this.width = this.frame.clientWidth;
     const width = Math.max(this.width, head.least_width);
     if (factor !== 1) enlarge(head.figure, factor);
-    if (head.fills && document.documentElement.hasAttribute("data-dpv-stage")) head.fills = "all";
+    const staged = document.documentElement.hasAttribute("data-dpv-stage");
+    if (head.fills && staged) head.fills = "all";
     this.wraps = wrapTitle(head.figure.layout, width, factor, head.fills);
     const share = head.share && head.share + (factor > 1 ? PROJECTED : 0);
     // Title and stamp may be below the window's end, because the maps need the space.
     const under = head.fills === "maps" ? head.figure.layout.margin.under : 0;
-    const rest = head.fills ? window.innerHeight - this.placeInPage() + under : 0;
+    const rest = head.fills || staged ? window.innerHeight - this.placeInPage() + under : 0;
     const least = Math.max(head.height, Math.round(share * window.innerHeight));
     const room = rest > LEAST_FILL * factor ? rest : Math.max(least, rest);
     const { legend, margin } = head.figure.layout;
