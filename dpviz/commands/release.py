@@ -92,8 +92,8 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     axes = "" if in_degrees(domain["columns"], domain["bounds"]) else axes_of(done.document)
     return report, "\n".join(
         [
-            f"released {request.card.title}, epsilon {decimal(done.entry.epsilon)}, as entry "
-            f'{done.entry.id} of "{done.entry.source}"',
+            f"released {request.card.title}, epsilon {decimal(done.entry.epsilon)}, as "
+            f"{done.place}",
             *([f"chosen   {chosen['how']}"] if chosen else []),
             *spend_lines(privacy["ledger"]),
             done.left,

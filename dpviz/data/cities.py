@@ -1,4 +1,7 @@
-"""Cities of Natural Earth (public domain) by name, and boxes around them as public bounds."""
+"""Cities of Natural Earth by name, and boxes around them as public bounds.
+
+The positions are those of GeoNames, see ``sample_data/natural_earth.py``: mostly the centre.
+"""
 
 from __future__ import annotations
 

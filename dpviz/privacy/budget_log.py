@@ -239,11 +239,11 @@ class Log:
     ) -> str | None:
         """Source for which some of these files were read before; None if all files are new.
 
-        A known file is recognized by its path, by its folder's path, and by its number on the disk,
-        which survives renaming but may be reused after a deletion: so the number counts only if the
-        caller names the source (``proposed``: the name that a new one would get). Raises
-        PrivacyRefusal if the files belong to another or to several sources, or if none is named and
-        it is not clear.
+        A known file is recognized by its path, by its folder's path, by its content, and by its
+        number on the disk, which survives renaming but may be reused after a deletion: so the
+        number counts only if the caller names the source (``proposed``: the name that a new one
+        would get). Raises PrivacyRefusal if the files belong to another or to several sources, or
+        if none is named and it is not clear.
         """
         sure: dict[str, Origin] = {}
         doubtful: dict[str, Origin] = {}
@@ -265,9 +265,10 @@ class Log:
                 is_new = one.path not in self.paths and one.number not in self.numbers
                 place = " is in a folder that" if is_new else ""
                 raise PrivacyRefusal(
-                    f'{shown(one.path, 120)}{place} was released as source "{name}" before, so '
-                    f'source = "{names.cleaned(source)}" would be a second budget for it: name '
-                    f"that source, or put other data into a new {'folder' if is_new else 'file'}."
+                    f'{shown(one.path or "this file", 120)}{place} was released as source "{name}" '
+                    f'before, so source = "{names.cleaned(source)}" would be a second budget for '
+                    "it: name that source, or put other data into a new "
+                    f"{'folder' if is_new else 'file'}."
                 )
         for name, one in doubtful.items():
             if name not in sure and given != names.key(name):

@@ -2,14 +2,16 @@
 
 The owner names each source: a hash of the content would change with one more record and open a new
 budget. Each debit stores which files are read; these are refused later under another source, even
-if renamed (:meth:`Log.owner`). A debit is final: a crash after it loses budget, never privacy.
+if renamed or copied (:meth:`Log.owner`). A content is stored as a code with a key of this user's
+folder, so without the key the budget file says nothing about it. A debit is final: a crash after it
+loses budget, never privacy.
 
 Records never change, and each hash covers the previous record, so an edited, forged, moved or
 deleted record is detected. A note in this user's folder (:func:`dpviz.base.home.home_folder`) has
 the newest hash, so an older copy or a file with recomputed hashes is, too. Not detected: a new file
 that replaces the old; an older file whose note was also restored or removed, or on another computer
-or of another user; the same data under another name, in a copy, in memory or in an upload. Anyone
-who can write both file and note is trusted.
+or of another user; the same data under another name in a changed file or in memory. Anyone who can
+write both file and note is trusted.
 """
 
 from __future__ import annotations
@@ -59,6 +61,9 @@ _LONGEST_WHAT = 100_000
 
 #: Format of the note about a file: its number of records, and the hash of the newest record.
 _NOTE = re.compile(rb"([1-9]\d{0,17}) ([0-9a-f]{64})\n")
+
+#: Bytes of the key that hides contents.
+_KEY = 32
 
 #: Advice to the user if a file can't be trusted.
 _NEWEST = (
@@ -128,7 +133,7 @@ class Budget:
         if not origins or not self.exists():
             return None
         with self._transaction() as log:
-            return log.owner(origins, source, proposed)
+            return log.owner(_kept(origins), source, proposed)
 
     def exists(self) -> bool:
         """Whether the file exists; raise InputError if that can't be determined."""
@@ -158,7 +163,7 @@ class Budget:
         """
         # Without a random text in each entry, two copies of the file with the same debit within one
         # second would have the same hash, and the note would match both.
-        asked = micro("epsilon", epsilon)
+        asked, origins = micro("epsilon", epsilon), _kept(origins)
         _json(what)  # check before a file is created
         opening = None if total is None else micro("total", total)
         with self._transaction(create=opening is not None) as log:
@@ -317,7 +322,8 @@ class Budget:
                 if noted is not None and not log.has(noted):
                     raise DamagedError("is an older or a changed copy without the last noted entry")
                 if noted != log.newest:
-                    _write_note(note, *log.newest)
+                    number, newest = log.newest
+                    _write(note, b"%d %s\n" % (number, newest.encode()))
         except (InputError, OSError) as error:
             self.unnoted = (
                 f"an older copy of {self} would not be noticed, since its newest record can't be "
@@ -434,13 +440,33 @@ def _noted(note: Path) -> tuple[int, str] | None:
     return None if found is None else (int(found[1]), found[2].decode())
 
 
-def _write_note(note: Path, number: int, newest: str) -> None:
-    handle, part = tempfile.mkstemp(dir=note.parent)
+def _kept(origins: Sequence[Origin]) -> list[Origin]:
+    """Origins as a budget file has them; without contents if the key can't be read or made."""
+    kept = [one for one in origins if not one.is_content]
+    contents = [one for one in origins if one.is_content]
+    with suppress(InputError, OSError):
+        kept += [one.keyed(_key()) for one in contents]
+    return kept
+
+
+def _key() -> bytes:
+    """Secret key of this user's folder, which is made once."""
+    path = home_folder("keys") / "contents"
+    with _alone(path.parent):
+        with suppress(FileNotFoundError):
+            if len(known := path.read_bytes()) == _KEY:
+                return known
+        _write(path, secrets.token_bytes(_KEY))
+        return path.read_bytes()
+
+
+def _write(path: Path, content: bytes) -> None:
+    handle, part = tempfile.mkstemp(dir=path.parent)
     try:
         with open(handle, "wb") as file:
             os.chmod(part, 0o600)
-            file.write(b"%d %s\n" % (number, newest.encode()))
-        os.replace(part, note)
+            file.write(content)
+        os.replace(part, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(part)

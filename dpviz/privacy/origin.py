@@ -1,7 +1,9 @@
-"""Origins of records: files and folders, recognized even if they are renamed."""
+"""Origins of records: files and folders, recognized even if they are renamed or copied."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 import stat
 from contextlib import suppress
@@ -11,13 +13,16 @@ from pathlib import Path
 #: Folder in which the system lists open files.
 _OPEN = Path("/proc/self/fd")
 
+#: Begin of a number that stands for the content of a file.
+_CONTENT = "content:"
+
 
 @dataclass(frozen=True)
 class Origin:
     """A file, a folder, or an address in a store, from which records were read.
 
     Path without links, or "" if unknown; device and number of the file on it, the same for all its
-    names, or "".
+    names, or "". Or the number has a hash of the file's content, the same for all its copies.
     """
 
     path: str
@@ -31,7 +36,25 @@ class Origin:
     def is_there(self) -> bool:
         """Whether the path still leads to the same file."""
         found = origins(self.path) if self.path else ()
-        return any(one.number == self.number for one in found)
+        return self.is_content or any(one.number == self.number for one in found)
+
+    @property
+    def is_content(self) -> bool:
+        """Whether this is the content of a file."""
+        return self.number.startswith(_CONTENT)
+
+    def keyed(self, key: bytes) -> Origin:
+        """The same content, as a code that says nothing about it to anybody without the key."""
+        return _content(hmac.digest(key, self.number.encode(), "sha256").hex())
+
+
+def content(data: bytes | memoryview) -> Origin:
+    """Origin that is the same for all files with these bytes."""
+    return _content(hashlib.sha256(data).hexdigest())
+
+
+def _content(code: str) -> Origin:
+    return Origin("", f"{_CONTENT}{code}")
 
 
 def origins(*sources: object) -> tuple[Origin, ...]:

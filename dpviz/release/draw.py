@@ -45,6 +45,8 @@ class Released:
     """Result of a release."""
 
     entry: Entry
+    #: Number of this release among the debits of its source, from 1.
+    number: int
     #: Remaining epsilon of the budget; None if it could not be read after the release.
     remaining: float | None
     #: The published document, as in ``release.json``.
@@ -52,6 +54,14 @@ class Released:
     folder: Path
     #: Contents of the bundle by file name.
     files: dict[str, bytes]
+
+    @property
+    def place(self) -> str:
+        """Which release of its source this is, in words."""
+        beyond = self.entry.id != self.number
+        return f'number {self.number} of "{self.entry.source}"' + (
+            f", entry {self.entry.id} of the budget file" * beyond
+        )
 
     @property
     def left(self) -> str:
@@ -231,7 +241,14 @@ def release(
     with suppress(InputError):
         entry = budget.mark(entry)
         remaining = budget.open(source).remaining
-    return Released(entry=entry, remaining=remaining, document=drawn, folder=folder, files=bundle)
+    return Released(
+        entry=entry,
+        number=len(before_it) + 1,
+        remaining=remaining,
+        document=drawn,
+        folder=folder,
+        files=bundle,
+    )
 
 
 def _by_name(request: Request, data: Dataset | Stored) -> Request:

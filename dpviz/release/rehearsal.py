@@ -46,8 +46,7 @@ _FEW, _JUDGED = 3, 12
 #: Maximum number of draws that are kept for pictures.
 PICTURES = 9
 
-#: Number of records of a stand-in if no public number is given.
-GUESS = 10_000
+#: Largest number of records of a stand-in.
 MOST_RECORDS = 1_000_000
 
 #: Number of generated clusters if no parameter sets it.

@@ -172,7 +172,7 @@ def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
                     )
                 if here in _STAGED:
                     st.html(_STAGE)
-        with st.container(key="reference"), st.popover("Reference"):
+        with st.container(key="reference"), st.popover("Reference", key=f"reference {here}"):
             for name, title in doors[menu].items():
                 st.page_link(f"pages/{name}.py", label=plain_text(title))
             st.html(_keys())

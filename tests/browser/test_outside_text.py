@@ -264,7 +264,7 @@ def test_a_hostile_table_on_the_compare_and_release_pages(loaded: Watched) -> No
     assert f"“![s](http://{HOST}/7) <img src=//{HOST}/8>”" in seen(page.text_content("body"))
     check(loaded)
     page.get_by_role("button", name="Debit").click()
-    expect(page.get_by_text("Released as entry")).to_be_visible()
+    expect(page.get_by_text("Released as number")).to_be_visible()
     check(loaded)
     page.get_by_role("button", name="Prepare another release").click()
     step(loaded, "Sign")

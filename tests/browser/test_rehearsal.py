@@ -72,7 +72,7 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
     review = page.get_by_role("listitem").filter(has_text="Rehearsal on 5 made-up clusters")
     expect(review).to_contain_text("invented clusters of")
     page.get_by_role("button", name="Debit").click()
-    expect(page.get_by_text("Released as entry")).to_be_visible()
+    expect(page.get_by_text("Released as number")).to_be_visible()
     verdict = page.get_by_text(re.compile(r"(more than|may be) noise\. From released numbers"))
     expect(verdict).to_be_visible()
     files = bundle_of(page, tmp_path)
@@ -92,14 +92,19 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
 def test_own_data_start_with_public_settings_and_the_review_rehearses_unasked(
     owner, hot_spots: Path
 ) -> None:
-    plan = "method=privthr&columns=lon,lat&domain=2.22,2.47;48.8,48.91"
+    plan = "method=privthr&columns=lon,lat&domain=2.22,2.47;48.8,48.91&several=no"
     watched = planned(owner, hot_spots, plan)
     page = watched.page
     page.get_by_text("Method and all settings").click()
     expect(page.get_by_role("combobox", name="Choose g and p")).to_have_value("privately")
     expect(page.get_by_text("never from looking at the data")).to_be_visible()
-    # The number of records is not known, because the guess is not made from the file.
-    expect(page.get_by_role("spinbutton", name="Records, about")).to_have_value("10000")
+    # The number of records is not known, because the file must not give it.
+    number = page.get_by_role("spinbutton", name="Records, about")
+    expect(number).to_have_value("")
+    expect(page.get_by_text("the rehearsal waits for it")).to_be_visible()
+    number.fill("10000")
+    number.press("Enter")
+    settled(watched)
     name_source(watched, "hot spots")
     page.get_by_role("button", name="Review the release").click()
     review = page.get_by_role("listitem").filter(has_text="Rehearsal on 5 made-up clusters")
@@ -177,7 +182,7 @@ def test_clusters_that_may_be_noise_can_be_left_out_of_the_file(
     name_source(watched, "rides of a city")
     page.get_by_role("button", name="Review the release").click()
     page.get_by_role("button", name="Debit").click()
-    expect(page.get_by_text("Released as entry")).to_be_visible()
+    expect(page.get_by_text("Released as number")).to_be_visible()
     files = bundle_of(page, tmp_path)
     document = json.loads(files["release.json"])
     doubtful = document["doubtful"]["clusters"]

@@ -119,7 +119,7 @@ def test_a_folder_is_released(cli, places, tmp_path):
         "--out", tmp_path / "bundle",
     )  # fmt: skip
     assert status == 0, err
-    assert 'as entry 1 of "many"' in out
+    assert 'as number 1 of "many"' in out
     document = json.loads((tmp_path / "bundle" / "release.json").read_text())
     assert document["domain"] == {
         "columns": ["x", "y"], "bounds": [[0, 10], [0, 10]], "outside": "clip"

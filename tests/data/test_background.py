@@ -253,3 +253,32 @@ def test_pieces_of_a_line_are_one_line(seed, piece):
     for one, line in zip(drawn, lines, strict=True):
         # Points on a straight line may be removed; all other points stay.
         np.testing.assert_allclose(one, shapely.get_coordinates(shapely.simplify(line, 0)))
+
+
+#: Latitude and longitude of main squares, town halls and main stations.
+CENTRES = {
+    "London": (51.5074, -0.1278), "Paris": (48.8566, 2.3522), "Berlin": (52.52, 13.405),
+    "Leipzig": (51.3397, 12.3731), "Munich": (48.1374, 11.5755), "Hamburg": (53.5511, 9.9937),
+    "Madrid": (40.4168, -3.7038), "Vienna": (48.2082, 16.3738), "Prague": (50.0875, 14.4213),
+    "New York": (40.7128, -74.006), "Chicago": (41.8781, -87.6298), "Tokyo": (35.6812, 139.7671),
+    "Los Angeles": (34.0522, -118.2437), "Beijing": (39.9042, 116.4074),
+    "Moscow": (55.7558, 37.6173), "Sydney": (-33.8688, 151.2093), "Toronto": (43.6532, -79.3832),
+    "Istanbul": (41.0082, 28.9784), "Cairo": (30.0444, 31.2357), "Stockholm": (59.3293, 18.0686),
+    "Warsaw": (52.2297, 21.0122), "Mumbai": (18.9388, 72.8354), "Delhi": (28.6139, 77.209),
+    "Melbourne": (-37.8136, 144.9631), "Cologne": (50.9375, 6.9603),
+}  # fmt: skip
+
+
+def test_the_box_of_a_city_has_its_centre_in_the_middle():
+    """A point of a map of the world would be several kilometres off, for half of these cities."""
+    shares = {}
+    for name, (lat, lon) in CENTRES.items():
+        city = next(one for one in cities().values() if one.name == name)
+        lons, lats = box_around(city, city_width(city)).bounds
+        off = [abs(2 * (at - low) / (high - low) - 1)
+               for at, (low, high) in ((lon, lons), (lat, lats))]  # fmt: skip
+        shares[name] = max(off)
+    # The middle part is half as wide as the box; for nearly all cities the centre is much nearer.
+    assert max(shares.values()) < 0.5, shares
+    assert sorted(shares.values())[-4] < 0.15, shares
+    assert shares["Leipzig"] < 0.05

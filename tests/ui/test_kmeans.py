@@ -697,13 +697,14 @@ def test_own_points_in_more_columns_beside_words(app, columns):
     assert cards(test)["Method"][1] == "proof holds; promises little"
     bounded = own_truth(points, names, 3, ((-2, 12),) * columns)
     assert_readouts(test, bounded, run_of(bounded, "dplloyd", epsilon=5.0))
-    # The bounds are removed together with the columns.
+    # The bounds stay with their columns, and come back with them.
     cluster_on(test, "shown")
-    assert cards(test)["Method"][0] == "not private"
-    declare(test, "-3, 13")
     assert cards(test)["Method"][1] == "proof holds; promises little"
+    assert test.query_params["domain"] == "-2.0,12.0;-2.0,12.0"
+    declare(test, "-3, 13")
     checked(test.selectbox(key=one_key(test, "own:y")).set_value("c1").run())
-    assert cards(test)["Method"][0] == "not private"
+    assert cards(test)["Method"][1] == "proof holds; promises little"
+    assert test.query_params["domain"] == "-3.0,13.0;-2.0,12.0"
 
 
 def test_typed_bounds_go_with_their_sample(app):

@@ -340,7 +340,7 @@ def test_a_hostile_release_is_plain_text(
     assert sum(text.count(HOST) for _, field, text in told(test) if field == "body") >= 6
     check_plain(test)
     pressed(test, "Debit")
-    assert "Released as entry 1" in test.success[0].value
+    assert "Released as number 1" in test.success[0].value
     assert any("Also kept in" in text for _, _, text in told(test))
     assert check_plain(test) >= 2
     pressed(test, "Prepare another release")

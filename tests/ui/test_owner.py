@@ -42,7 +42,7 @@ def test_a_key_keeps_budgets_apart(home: Path) -> None:  # noqa: F811
     press(test, "Make a new key")
     (key,) = (one.value for one in test.code if len(one.value) == 32)
     release_now(test)
-    assert "Released as entry 1" in all_said(test)
+    assert "Released as number 1" in all_said(test)
     assert str(home) not in all_said(test)
     (file,) = (home / "budgets").glob("*.db")
     assert key not in file.name

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
+import re
 import zipfile
 from pathlib import Path
 from threading import Event
@@ -93,7 +95,7 @@ def test_every_method_with_a_budget_can_be_released(page, home: Path, method: st
     data = {"data": "incomes", "g": 16, "k": 3}
     test = release_now(page(method=method, epsilon=0.5, **data))
     assert not test.error
-    assert "Released as entry 1" in test.success[0].value
+    assert "Released as number 1" in test.success[0].value
     (account,) = accounts(home)
     assert (account.id, account.spent, account.entries[0].state) == ("incomes", 0.5, "released")
     (folder,) = (home / "releases").iterdir()
@@ -235,7 +237,7 @@ def test_the_page_says_what_would_not_be_noticed(page, home: Path) -> None:
     test = page(data="incomes", g=16)
     assert any("an older copy of budget file" in one.value for one in test.warning)
     release_now(test)
-    assert "Released as entry 1" in test.success[0].value
+    assert "Released as number 1" in test.success[0].value
 
 
 def test_a_file_of_this_computer_is_the_source_that_it_was_on_the_command_line(
@@ -251,7 +253,8 @@ def test_a_file_of_this_computer_is_the_source_that_it_was_on_the_command_line(
     assert main([*command, "--total", "1", "--budget-file", str(budget), "--out", str(out)]) == 0
     capsys.readouterr()
 
-    test = page(data="own", method="privqt", g=8, columns="x,y", domain="0,100;0,100", epsilon=0.3)
+    plan = {"method": "privqt", "g": 8, "columns": "x,y", "domain": "0,100;0,100", "several": "no"}
+    test = page(data="own", epsilon=0.3, **plan)
     test.text_input(key="own:path").set_value(str(other))
     checked(test.run())
     assert not test.error
@@ -277,7 +280,8 @@ def test_a_file_that_may_be_of_a_known_source_asks_which(page, home: Path, tmp_p
     before = Origin(str(tmp_path / "visits-2024.csv"), "1:2")
     budget = Budget(home / "budget.db")
     budget.debit("visits", 0.5, {}, total=1.0, origins=[before])
-    test = page(data="own", method="privqt", g=8, columns="x,y", domain="0,100;0,100", epsilon=0.3)
+    plan = {"method": "privqt", "g": 8, "columns": "x,y", "domain": "0,100;0,100", "several": "no"}
+    test = page(data="own", epsilon=0.3, **plan)
     test.text_input(key="own:path").set_value(str(path))
     checked(test.run())
     assert any("is called like visits-2024.csv" in one.value for one in test.info)
@@ -323,13 +327,8 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     assert columns.value == []
     checked(columns.set_value(["x", "who"]).run())
     # Unreadable cells count as missing, because a refusal would reveal a record.
-    (hint,) = test.info
-    assert hint.value.startswith(
-        "Each record is protected separately: for a person with three records, e^(3ε) replaces "
-        "e^ε. Can a person have several records?"
-    )
-    assert '"y"' in hint.value
-    assert '"x"' not in hint.value
+    persons = control(test.radio, "own:unit")
+    assert persons.options == ["No: at most one", "Yes: y names the person"]
     assert any("300 rows were left out" in one.value for one in test.caption)
     (columns,) = (one for one in test.multiselect if one.label == "Columns")
     checked(columns.set_value(["x", "y"]).run())
@@ -343,18 +342,21 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     for box in boxes:
         box.set_value("0, 100")
     checked(test.run())
-    assert not test.error
-    assert button(test, "Review the release").disabled
+    # Who is protected is not answered, and nothing answers it in place of the user.
+    (refused,) = test.error
+    assert "can one person have several records?" in refused.value
+    assert not has_button(test, "Review the release")
     checked(control(test.text_input, "release:source").set_value("visits").run())
     persons = control(test.radio, "own:unit")
-    assert persons.options == ["a record", "a person: column who"]
+    assert persons.options == ["No: at most one", "Yes: who names the person"]
+    assert persons.value is None
     checked(persons.set_value(1).run())
     checked(control(test.number_input, "own:cap").set_value(2).run())
     press(test, "Review the release")
     (facts,) = (one.value for one in test.markdown if "This can't be taken back" in one.value)
     assert "moved to the border, where they may look like clusters" in facts
     press(test, "Debit")
-    assert "Released as entry 1" in test.success[0].value
+    assert "Released as number 1" in test.success[0].value
     (folder,) = (home / "releases").iterdir()
     privacy = json.loads((folder / "release.json").read_text())["privacy"]
     assert (privacy["unit"], privacy["cap"]) == ("person", 2)
@@ -394,7 +396,7 @@ def test_no_record_decides_whether_the_button_is_there(page, table: bytes, metho
     checked(control(test.text_input, "release:source").set_value("visits").run())
     release_now(test)
     assert not test.error
-    assert "Released as entry 1" in test.success[0].value
+    assert "Released as number 1" in test.success[0].value
 
 
 def test_a_file_without_names_gets_them_from_a_person(page) -> None:
@@ -429,7 +431,7 @@ def test_the_debit_says_that_the_rehearsal_is_still_running(
     assert job.wait(60)
     # A press is effective even if the answer arrives at the same time.
     checked(pressed.run())
-    assert "Released as entry 1" in test.success[0].value
+    assert "Released as number 1" in test.success[0].value
     press(press(test, "Prepare another release"), "Review the release")
     # The answer and the button with its result appear together.
     assert button(test, "Debit").label == "Debit ε 1 and release"
@@ -497,19 +499,28 @@ def test_the_one_recommended_plan_is_taken_by_a_button_and_stays_on_the_screen(
         checked(test.run())
 
 
-@pytest.mark.parametrize(("named", "declared"), [("who,y", False), ("y,x", False), ("x,y", True)])
-def test_bounds_of_a_link_are_those_of_its_columns(page, named: str, declared: bool) -> None:
-    test = page(data="own", method="privqt", g=8, columns="x,y", domain="0,100;0,50")
+@pytest.mark.parametrize(
+    ("named", "boxes"),
+    [("who,y", ["", "0, 50"]), ("y,x", ["0, 100", "0, 50"]), ("x,y", ["0, 100", "0, 50"])],
+)
+def test_bounds_of_a_link_are_those_of_its_columns(page, named: str, boxes: list[str]) -> None:
+    """And columns that were left out have them again when they are chosen again."""
+    link = {"columns": "x,y", "domain": "0,100;0,50", "several": "no"}
+    test = page(data="own", method="privqt", g=8, **link)
     table = TABLE.replace(b"p", b"1")  # persons are numbers, in a column that could be clustered
     test.file_uploader(key="own:file").set_value(("visits.csv", table, "text/csv"))
     checked(test.run())
     (columns,) = (one for one in test.multiselect if one.label == "Columns")
-    checked(columns.set_value(named.split(",")).run())
-    refused = any("The domain is not declared" in one.value for one in test.error)
-    assert refused is not declared
-    if declared:
-        boxes = [one.value for one in test.text_input if one.label.endswith(": from, to")]
-        assert boxes == ["0, 100", "0, 50"]
+    for _ in range(2):
+        checked(columns.set_value(named.split(",")).run())
+        refused = any("The domain is not declared" in one.value for one in test.error)
+        assert refused == ("" in boxes)
+        found = [one.value for one in test.text_input if one.label.endswith(": from, to")]
+        assert found == boxes
+        (columns,) = (one for one in test.multiselect if one.label == "Columns")
+        checked(columns.set_value(["x", "who"]).run())
+        assert any("The domain is not declared" in one.value for one in test.error)
+        (columns,) = (one for one in test.multiselect if one.label == "Columns")
 
 
 def test_the_bundle_stays_while_other_pages_are_open(page, home: Path) -> None:
@@ -520,7 +531,7 @@ def test_the_bundle_stays_while_other_pages_are_open(page, home: Path) -> None:
     test.query_params.clear()
     test.switch_page("pages/release.py")
     checked(test.run())
-    assert "Released as entry 1" in test.success[0].value
+    assert "Released as number 1" in test.success[0].value
 
 
 def test_a_damaged_budget_file_is_said_in_a_sentence(page, home: Path) -> None:
@@ -541,3 +552,53 @@ def test_the_zip_holds_the_bundle_without_times() -> None:
             "a.txt": b"one",
             "b.txt": b"two",
         }
+
+
+def sources(test: AppTest) -> tuple[str, list[str]]:
+    """The proposed name of the source, and refusals."""
+    return control(test.text_input, "release:source").value, [
+        one.value for one in test.error if "second budget" in one.value
+    ]
+
+
+def test_a_release_has_its_number_among_those_of_its_source(page, home: Path) -> None:
+    budget = Budget(home / "budget.db")
+    home.mkdir()
+    for source in ("other", "incomes", "other"):
+        budget.debit(source, 0.1, {"method": "privqt"}, total=3.0)
+    test = release_now(page(data="incomes", g=16, epsilon=0.5))
+    said = test.success[0].value
+    assert said.startswith('Released as number 2 of "incomes", entry 4 of the budget file: ')
+
+
+def test_the_same_file_under_another_name_has_no_second_budget(page, home: Path) -> None:
+    def upload(name: str, table: bytes) -> AppTest:
+        test = page(data="own", method="privqt", g=8, unit="who", domain="0,100;0,100")
+        test.file_uploader(key="own:file").set_value((name, table, "text/csv"))
+        checked(test.run())
+        (columns,) = (one for one in test.multiselect if one.label == "Columns")
+        checked(columns.set_value(["x", "y"]).run())
+        for box in [one for one in test.text_input if one.label.endswith(": from, to")]:
+            box.set_value("0, 100")
+        return checked(test.run())
+
+    test = upload("visits.csv", TABLE)
+    assert sources(test) == ("", [])
+    checked(control(test.text_input, "release:source").set_value("town").run())
+    release_now(test)
+    (folder,) = (home / "releases").iterdir()
+    # The budget file has a code that only this user's key explains, and the bundle has none.
+    budget = (home / "budget.db").read_bytes()
+    (code,) = set(re.findall(rb"content:([0-9a-f]{64})", budget))
+    digest = hashlib.sha256(TABLE).hexdigest().encode()
+    assert digest != code
+    assert digest not in budget
+    assert not any(one in path.read_bytes() for path in folder.iterdir() for one in (code, digest))
+    # The same bytes belong to the same source, whatever the file is called.
+    again = upload("renamed.csv", TABLE)
+    assert sources(again) == ("town", [])
+    checked(control(again.text_input, "release:source").set_value("village").run())
+    (said,) = sources(again)[1]
+    assert 'this file was released as source "town" before' in said
+    assert button(again, "Review the release").disabled
+    assert sources(upload("visits.csv", TABLE + b"1,2,p3\n")) == ("", [])

@@ -6,13 +6,18 @@ from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from dpviz.data.cities import cities
 from dpviz.data.dataset import Dataset
+from dpviz.data.samples import sample
 from dpviz.figures.where import where_map
 from dpviz.grid.domain import Domain
 from dpviz.release.rehearsal import PublicData, Rehearsal, StandIn, of_public, rehearse
 from dpviz.ui.data.own_columns import by_name
+from dpviz.ui.release import data as data_steps
 from dpviz.ui.release import rehearsal as rehearsal_panel
 from dpviz.ui.release.steps import TITLES
 from tests.support.controls import control
@@ -22,7 +27,10 @@ from tests.ui.test_working_state import visit
 
 __all__ = ["home", "page"]
 
-LINK = {"data": "own", "method": "privqt", "g": 16, "domain": "13,14;52,53", "columns": "lon,lat"}
+LINK = {
+    "data": "own", "method": "privqt", "g": 16, "domain": "13,14;52,53", "columns": "lon,lat",
+    "several": "no", "nhat": 10_000,
+}  # fmt: skip
 
 
 def table(seed: int, rows: int = 300) -> bytes:
@@ -86,8 +94,13 @@ def test_own_data_go_through_the_steps_and_back_without_loss(page, rehearsals) -
     assert test.query_params["domain"].startswith("13.1")
     assert step(test) == (2, "12")
     press(test, "Next")
+    assert button(test, "Next").disabled  # nobody has answered who is protected
     checked(control(test.radio, "own:unit").set_value(1).run())
     press(test, "Next")
+    (waits,) = (one.value for one in test.info if "the rehearsal waits" in one.value)
+    assert waits.startswith('Type under "Persons, about" the number that public sources name')
+    assert rehearsals == []
+    checked(control(test.number_input, "release:about:persons").set_value(300).run())
     rehearsed(test)
     assert step(test) == (4, "1234")
     assert len(rehearsals) == 1
@@ -119,7 +132,7 @@ def test_a_link_opens_the_first_step_with_something_to_do(page, rehearsals, link
 
 def test_city_and_width_follow_the_box_and_the_box_follows_them(page, rehearsals) -> None:
     """On every page, after a link, and after the box was typed."""
-    test = load(page(data="own", columns="lon,lat", domain="13.104,13.696;52.344,52.704"), table(0))
+    test = load(page(data="own", columns="lon,lat", domain="13.115,13.707;52.344,52.704"), table(0))
 
     def fields() -> tuple[Any, Any, bool]:
         width = next(one for one in test.number_input if one.label == "Width in km")
@@ -154,7 +167,7 @@ def test_only_a_clear_pair_of_names_is_proposed() -> None:
 def test_a_public_file_stands_in_and_no_private_value_does(page, rehearsals) -> None:
     plans = []
     for private in (table(0), table(1, 500)):
-        test = load(page(**LINK, standin="file", nhat=5000), private)
+        test = load(page(**LINK | {"standin": "file", "nhat": 5000}), private)
         assert not has_button(test, "Rehearse")
         # The private file itself is refused.
         load(test, private, "release:public upload")
@@ -187,7 +200,7 @@ def test_only_public_data_can_become_a_stand_in() -> None:
 def test_settings_that_were_seen_on_true_data_are_named_and_public_ones_are_offered(
     page, rehearsals
 ) -> None:
-    test = load(page(**LINK, nhat=5000), table(0))
+    test = load(page(**LINK | {"nhat": 5000}), table(0))
     assert not any("Seen on true data" in one.value for one in test.warning)
     visit(test, "wavecluster")
     for name, value in {"choose": "given", "g": 40, "p": 0.7, "epsilon": 2.0}.items():
@@ -212,7 +225,7 @@ def test_settings_that_were_seen_on_true_data_are_named_and_public_ones_are_offe
         test.session_state[f"wavecluster:{name}"] = value
     checked(test.run())
     link = {name: test.query_params[name] for name in test.query_params if name != "view"}
-    visit(test, "release", **link, nhat=5000)
+    visit(test, "release", **link, nhat=5000, several="no")
     assert any("Seen on true data: ε 2, g 40" in one.value for one in test.warning)
     rehearsed(test)  # a job that still waits would run in the next test
 
@@ -255,3 +268,110 @@ def test_the_step_does_not_change_while_it_is_filled_in(page, rehearsals) -> Non
         assert step(test)[0] == 2
     assert step(test) == (2, "12")
     assert rehearsals == []
+
+
+def numbers(test: AppTest) -> tuple[str, Any]:
+    """Label and value of the box of the public number."""
+    (box,) = (one for one in test.number_input if one.label.endswith(", about"))
+    return box.label, box.value
+
+
+def test_a_rehearsal_has_the_records_that_the_owner_typed_and_no_others(page, rehearsals) -> None:
+    known = {name: value for name, value in LINK.items() if name != "nhat"}
+    test = load(page(**known), table(0))
+    assert (step(test)[0], numbers(test), rehearsals) == (4, ("Records, about", None), [])
+    checked(control(test.number_input, "release:about:nhat").set_value(700).run())
+    rehearsed(test)
+    assert rehearsals[-1].dataset.n == 700
+    # For persons the link's number is still the number of records.
+    checked(control(test.radio, "own:unit").set_value(1).run())
+    checked(control(test.number_input, "own:cap").set_value(2).run())
+    assert numbers(test) == ("Persons, about", 350)
+    checked(control(test.number_input, "release:about:persons").set_value(400).run())
+    rehearsed(test)
+    assert rehearsals[-1].dataset.n == 800
+    assert any("800 records, 2 of each person" in one.value for one in test.caption)
+    assert test.query_params["nhat"] == "700"
+    # Another file has other persons; and the file itself never gives their number.
+    test.file_uploader(key="own:file").set_value(("more.csv", table(3, 900), "text/csv"))
+    checked(test.run())
+    assert not {"nhat", "persons"} & set(test.query_params)
+    made_up = page(data="incomes", nhat=4000)
+    assert numbers(made_up) == ("Records, about", 4000)
+    box = next(one for one in made_up.selectbox if one.label == "Sample set")
+    checked(box.select(sample("noise").title).run())
+    assert numbers(made_up) == ("Records, about", sample("noise").n)
+
+
+@pytest.mark.parametrize("answer", ["no", "who"])
+def test_who_is_protected_is_asked_and_never_assumed(page, rehearsals, answer: str) -> None:
+    known = {name: value for name, value in LINK.items() if name != "several"}
+    test = load(page(**known), table(0))
+    assert (step(test)[0], button(test, "Next").disabled) == (3, True)
+    box = control(test.radio, "own:unit")
+    assert (box.label, box.value) == (
+        "Can one person have several records (rows of the file)?", None,
+    )  # fmt: skip
+    said = " ".join(one.value for one in (*test.caption, *test.error, *test.info))
+    assert "e^(3" not in said
+    assert "can one person have several records?" in test.error[0].value
+    checked(box.set_value(int(answer == "who")).run())
+    assert not test.error
+    assert not button(test, "Next").disabled
+    assert ("several" in test.query_params) == (answer == "no")
+    # A file without further columns has nobody to name.
+    plain = b"lon,lat\n13.1,52.1\n"
+    assert step(load(page(**known), plain))[0] == 4
+
+
+ACTION = st.one_of(
+    st.tuples(st.just("City"), st.sampled_from(["Berlin, Germany", "Leipzig, Sachsen, Germany"])),
+    st.tuples(st.just("Width in km"), st.integers(3, 90)),
+    st.tuples(st.just("lon: from, to"), st.sampled_from(["8, 9", "150.5, 151", "-3.2, -2"])),
+    st.tuples(st.just("lat: from, to"), st.sampled_from(["50, 51", "-34, -33.5", "10.25, 11"])),
+    st.tuples(st.just("draw"), st.sampled_from([(9.5, 53.5, 10.5, 54.0), (2.0, 48.0, 3.0, 49.0)])),
+)
+
+
+@example([("City", "Berlin, Germany"), ("draw", (9.5, 53.5, 10.5, 54.0)),
+          ("City", "Leipzig, Sachsen, Germany"), ("Width in km", 30), ("lon: from, to", "8, 9"),
+          ("draw", (9.5, 53.5, 10.5, 54.0))])  # fmt: skip
+@given(st.lists(ACTION, min_size=3, max_size=5))
+@settings(
+    max_examples=1, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_map_box_and_typed_bounds_always_agree(page, rehearsals, actions: list[Any]) -> None:
+    drawn: list[Any] = []
+    seen: dict[str, Any] = {}
+
+    def figure(spec: dict[str, Any], **more: Any) -> Any:
+        seen.update(spec)
+        return drawn.pop() if drawn else None
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(data_steps, "live_figure", figure)
+        test = load(page(**LINK), table(0))
+        checked(control(test.segmented_control, "release:steps").set_value(2).run())
+        for label, value in actions:
+            boxes = [*test.selectbox, *test.number_input, *test.text_input]
+            if label == "draw":
+                west, south, east, north = value
+                drawn.append({"x": [west, east], "y": [south, north]})
+            elif not (box := next(one for one in boxes if one.label == label)).disabled:
+                box.set_value(value)
+            checked(test.run())
+            bounds = Domain.parse(test.query_params["domain"]).bounds
+            typed = [one.value for one in test.text_input if one.label.endswith(": from, to")]
+            assert Domain.parse(";".join(typed)).bounds == bounds
+            if label.endswith("to"):
+                assert value in typed
+            (shape,) = seen["layout"]["shapes"]
+            assert ((shape["x0"], shape["x1"]), (shape["y0"], shape["y1"])) == bounds
+            for axis, (low, high) in zip(("xaxis", "yaxis"), bounds, strict=True):
+                ends = seen["layout"][axis]["range"]
+                assert ends[0] <= low < high <= ends[1]
+                assert abs(sum(ends) - low - high) < 0.01 * (high - low)
+            if title := next(one.value for one in test.selectbox if one.label == "City"):
+                at = cities()[title]
+                middle = [sum(one) / 2 for one in bounds]
+                assert np.allclose([at.lon, at.lat], middle, atol=0.001)

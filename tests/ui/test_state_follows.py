@@ -66,6 +66,7 @@ VALUES = {
     "choose": ("private",), "k": ("7",), "t": ("9",), "start": ("random",),
     "schedule": ("halving",), "geometry": ("cube",), "temperature": ("posterior",),
     "cells": ("refined",), "seed": ("11",), "nhat": ("5000",), "standin": ("spirals",),
+    "persons": ("800",), "several": ("no",),
     "view": ("counts", "noise", "scores"), "line": ("mean",), "left": ("silent",),
     "draws": ("3", "700"), "low": ("0.2",), "high": ("3",), "epsilons": ("0.5, 1",),
     "values": ("0.2, 0.4",), "score": ("f_measure",), "price": ("0.5",), "evidence": ("code",),
@@ -159,6 +160,7 @@ def names_on(data: str, page: str) -> list[str]:
     """Those controls of a page for which a value can be made up, with a sample set or own data."""
     of_own = (
         "format", "skip", "missing", "encoding", "rows", "columns", "classes", "unit", "cap",
+        "persons", "several",
     )  # fmt: skip
     left_out = ("data", "preset") if data == "own" else of_own
     if page not in RUNS:

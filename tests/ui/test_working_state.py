@@ -185,7 +185,24 @@ def test_a_column_in_both_boxes_swaps_them() -> None:
     checked(up.set_value("a").run())
     assert not test.error
     assert link_of(test)["columns"] == "b,a"
-    assert "domain" not in link_of(test)
+    assert link_of(test)["domain"] == "0.0,60.0;0.0,50.0"
+
+
+def test_declared_bounds_come_back_with_their_columns() -> None:
+    test = load(opened("kmeans", data="own", columns="b,a", domain="0,50;0,60"))
+
+    def choose(which: str) -> dict[str, str]:
+        (every,) = (one for one in test.button_group if str(one.key).startswith("own:every"))
+        checked(every.set_value(which).run())
+        return link_of(test)
+
+    assert "domain" not in choose("all")  # a third column has no bounds yet
+    assert choose("shown")["domain"] == "0.0,50.0;0.0,60.0"
+    # Who has chosen the range of the data is not given other bounds.
+    kind = next(one for one in test.radio if str(one.key).startswith("kmeans:domain:kind"))
+    checked(kind.set_value("data").run())
+    choose("all")
+    assert choose("shown")["domain"] == "data"
 
 
 def test_back_brings_columns_and_unit_with_their_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +234,7 @@ def test_columns_that_others_chose_are_named_in_a_release() -> None:
     assert visit(test, "release")["domain"] == "0.0,50.0;0.0,60.0"
     (columns,) = (one for one in test.multiselect if one.label == "Columns")
     assert columns.value == ["b", "a"]
-    assert not test.error
+    assert "can one person have several records?" in test.error[0].value
     checked(columns.set_value(["b", "c"]).run())
     assert "The domain is not declared" in test.error[0].value
     assert visit(test, "wavecluster")["columns"] == "b,c"

@@ -18,7 +18,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock, Semaphore, Timer
@@ -37,6 +37,7 @@ from dpviz.data.reading.files import megabytes
 from dpviz.data.reading.unread import NamedRows, UnreadableError
 from dpviz.data.reading.watch import passed
 from dpviz.grid.domain import Domain
+from dpviz.privacy.origin import Origin, content
 
 T = TypeVar("T")
 
@@ -240,6 +241,7 @@ class Upload:
         self.name, self.size, self.most = name, size, most
         self._data = data
         self._lock = Lock()
+        self._content: Origin | None = None
         self._reader: _Reader | None = None
         self._idle: Timer | None = None
 
@@ -249,7 +251,14 @@ class Upload:
 
     def counts(self, **how: Any) -> Dataset:
         """Like :func:`dpviz.data.reading.read.read_counts`."""
-        return self.ask(data_set, "counts", max_bytes=self.most, **how)
+        found = self.ask(data_set, "counts", max_bytes=self.most, **how)
+        return self.known(found, released=bool(how.get("any_total")))
+
+    def known(self, found: Dataset, *, released: bool) -> Dataset:
+        """The same data; for a release with the file's content as origin."""
+        if self._content is None and released:
+            self._content = content(self._data())
+        return replace(found, origins=(self._content,)) if self._content and released else found
 
     def table(self, **how: Any) -> UploadedTable:
         """Like :func:`dpviz.data.reading.read.read_table`."""
@@ -350,7 +359,8 @@ class UploadedTable:
     ) -> Dataset:
         """Like :meth:`dpviz.data.reading.table.Table.select`."""
         chosen |= {"columns": columns, "unit": unit}
-        return self.upload.ask(data_set, "select", self.how, chosen)
+        found = self.upload.ask(data_set, "select", self.how, chosen)
+        return self.upload.known(found, released=chosen.get("unreadable") == "missing")
 
     def first_columns(self, numeric: Sequence[str], but: Sequence[str] = ()) -> tuple[str, str]:
         """Like :func:`dpviz.data.reading.proposal.first_columns`."""

@@ -27,7 +27,7 @@ from dpviz.data.reading.table import Table, Unreadable
 from dpviz.data.source import local_path
 from dpviz.data.strict.read import read_cells, read_strictly
 from dpviz.grid.domain import Domain
-from dpviz.privacy.origin import origins
+from dpviz.privacy.origin import Origin, content, origins
 
 Source: TypeAlias = (
     "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | pd.DataFrame "
@@ -108,7 +108,7 @@ def read_table(
                 source, name, max_bytes or MAX_BYTES, released=released, headerless=headerless
             )
             table = read_strictly(file, header, options) if released else read_file(file, options)
-            table = replace(table, origins=origins(source))
+            table = replace(table, origins=_origins(source, file.data, released=released))
     if released:
         return table
     if options.missing:
@@ -168,7 +168,7 @@ def read_counts(
             )
         else:
             file = load(source, name, max_bytes or MAX_BYTES, released=any_total)
-            name = file.name
+            name, read = file.name, _origins(source, file.data, released=any_total)
             options = Options(header=False, skip=None if any_total else 0, part=part or sheet)
             if any_total:
                 cells = read_cells(file, options, domain.ndim if domain else 2)
@@ -182,6 +182,12 @@ def read_counts(
         domain.check_ndim(counts.ndim, "dimension", shown(name))
     box = domain or Domain(tuple((0.0, float(side)) for side in counts.shape))
     return Dataset(name=name, counts=counts, domain=box, origins=read)
+
+
+def _origins(source: object, data: bytes, *, released: bool) -> tuple[Origin, ...]:
+    """Origins of a file; a release also recognizes its copies by their content."""
+    found = origins(source)
+    return (*found, content(data)) if found and released else found
 
 
 def parts(

@@ -17,7 +17,7 @@ from dpviz.data.geographic import Placed, check_bounds, mixed_up
 from dpviz.data.scale import Axes, scale_of
 from dpviz.family.card import VariantName
 from dpviz.grid.domain import Domain
-from dpviz.ui.data.state import DataState, bounds_of, note_bounds
+from dpviz.ui.data.state import DataState, bounds_of, note_bounds, noted_bounds
 from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
 from dpviz.ui.session.state import UrlState, following, working
 from dpviz.ui.widgets.show import lazy_expander
@@ -200,8 +200,9 @@ def _boxes(
     if dataset.ndim > 2:
         _all_at_once(dataset.columns, declare, f"domain:all:{token}@{typed[0]}")
     current = _declared(dataset, setting)
+    own = dataset.domain is None
     for axis, (key, name) in enumerate(zip(keys, dataset.columns, strict=True)):
-        bounds = current.bounds[axis] if current else ()
+        bounds = current.bounds[axis] if current else noted_bounds(name) if own else ()
         text = ", ".join(f"{bound:.15g}" for bound in bounds)
         st.text_input(
             plain_text(f"{name}: from, to"), text, key=key, placeholder="0, 100", on_change=changed
@@ -308,8 +309,9 @@ def _city(state: UrlState, axes: tuple[int, int], degrees: set[Placed]) -> None:
         **following(base, title, use, initial="index")
         | {"index": titles.index(title) if title else None},
         placeholder="type its name",
-        help="7,342 cities of Natural Earth. These cities are public, so the box reveals "
-        "nothing about the data. Points outside are left out.",
+        help="7,342 cities of Natural Earth, with their points of GeoNames; a point is mostly the "
+        "city's centre. They are public, so the box reveals nothing about the data. Points outside "
+        "are left out.",
     )
     st.number_input(
         "Width in km",

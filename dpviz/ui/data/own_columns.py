@@ -23,7 +23,7 @@ from dpviz.families import FAMILIES
 from dpviz.grid.domain import Domain
 from dpviz.ui.data.own_file import shared
 from dpviz.ui.data.own_states import AnyTable, ColumnChoice, Loaded, Memory, OwnData, memory_of
-from dpviz.ui.data.state import READABLE, DataState, from_classes, take_classes
+from dpviz.ui.data.state import READABLE, DataState, from_classes, restore_bounds, take_classes
 from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.session.state import following, working
 from dpviz.ui.session.uploads import check_size
@@ -102,7 +102,7 @@ def choose_columns(
             show_caption(sentence)
     if not (named and wide):
         names = list(dict.fromkeys([*shown, *(used or ())]))
-        _set_columns(state, names, asked=bool(memory.choice.asked))
+        _set_columns(state, names, used or names, asked=bool(memory.choice.asked))
         memory.forget_asked()
     return own
 
@@ -161,9 +161,14 @@ def _named(
         if names := by_name(table.columns):
             state.set("columns", columns_option(names))
 
+    def used(names: Sequence[str]) -> list[str]:
+        # More than two columns and their bounds are in the order of the table, on all pages.
+        return [*names] if len(names) == 2 else [name for name in table.columns if name in names]
+
     def keep(names: list[str]) -> None:
-        state.set("columns", columns_option(lon_first(names)))
-        state.set("domain", "")
+        names = lon_first(names)
+        state.set("columns", columns_option(names))
+        restore_bounds(state, used(names))
 
     st.multiselect(
         "Columns",
@@ -184,9 +189,7 @@ def _named(
             f"Name {'two or more' if many else 'two'} columns under Columns: the columns to "
             "cluster, such as longitude and latitude."
         )
-    # More than two columns and their bounds are in the order of the table, on all pages.
-    used = names if len(names) == 2 else [name for name in table.columns if name in names]
-    return used, (names[0], names[1])
+    return used(names), (names[0], names[1])
 
 
 def _proposed(
@@ -301,7 +304,9 @@ def _put_longitude_first(state: DataState) -> None:
                 state.set(one.link, value[::-1])
 
 
-def _set_columns(state: DataState, names: Sequence[str], *, asked: bool) -> None:
+def _set_columns(
+    state: DataState, names: Sequence[str], used: Sequence[str], *, asked: bool
+) -> None:
     before = columns_of(state.get("columns"))
     if not asked and before[:2] == list(names)[:2]:
         # Only the number of shown columns changes: other pages keep all, and the bounds stay.
@@ -311,5 +316,5 @@ def _set_columns(state: DataState, names: Sequence[str], *, asked: bool) -> None
     # If there are more than two columns, they are clustered in the order of the table.
     same = before == list(names) if len(names) < 3 else set(before) == set(names)
     if before and not same:
-        state.set("domain", "")
+        restore_bounds(state, used)
     state.set("columns", columns_option(names))

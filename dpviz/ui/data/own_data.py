@@ -37,7 +37,7 @@ from dpviz.ui.data.own_file import (
 )
 from dpviz.ui.data.own_states import AnyTable, Memory, OwnData, memory_of
 from dpviz.ui.data.rows import offer_rows
-from dpviz.ui.data.state import COUNTS, DataState
+from dpviz.ui.data.state import COUNTS, OF_ONE_SET, DataState
 from dpviz.ui.messages import NothingLoadedError, show_caption, show_error, show_warning
 from dpviz.ui.session.classroom import refuse_guests
 from dpviz.ui.session.leave import collect_soon
@@ -130,9 +130,12 @@ def _load(
             # Settings from a link, or from before a reload, apply to the first file that is loaded.
             if st.session_state.setdefault(_SETTINGS_OF, file.file_id) != file.file_id:
                 st.session_state[_SETTINGS_OF] = file.file_id
-                for name in ("rows", "columns", "classes", "domain"):
+                for name in ("rows", "columns", "classes", "domain", "several"):
                     if name in state:
                         state.set(name, "")
+                for name in OF_ONE_SET:
+                    if name in state:
+                        state.set(name, None)
         except ReadingError:
             if loaded is None:
                 raise
@@ -274,5 +277,5 @@ def check_unit(state: DataState, own: OwnData) -> None:
     if isinstance(table, AnyTable) and unit not in ("", *table.columns):
         raise NothingLoadedError(
             f"As it is read for a release, {no_unit(table, unit)}: save it as CSV or Parquet "
-            "with that column, or choose a record under Who is protected."
+            "with that column, or answer No under Who is protected."
         )

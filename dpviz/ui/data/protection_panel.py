@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -13,6 +12,10 @@ from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.ui.data.state import MOST_RECORDS
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.session.state import UrlState, following
+
+#: Question of a release, and a note on the names of persons.
+_SEVERAL = "Can one person have several records (rows of the file)?"
+_SAME = "7, 7.0 and 007 are one person."
 
 #: Maximum number of options that are all visible; a longer list opens.
 _FEW = 5
@@ -46,32 +49,82 @@ def relation_radio(state: UrlState) -> None:
     )
 
 
-def unit_boxes(state: UrlState, columns: Sequence[str] | None, *, visible: bool = False) -> None:
-    """Show the choice of the privacy unit and of the cap; ``visible``: few options are a list."""
+def unit_boxes(state: UrlState, columns: Sequence[str] | None) -> None:
+    """Show the choice of the privacy unit and of the cap."""
     if columns is None:
         show_caption("The privacy unit is a record: this data has no column of persons.")
         return
-    options = tuple(dict.fromkeys(("", *columns, state.get("unit"))))
-    # Options are positions, because any text may be the name of a column.
-    box: dict[str, Any] = following(
-        "own:unit",
-        options.index(state.get("unit")),
-        lambda at: state.set("unit", options[at]),
-        range(len(options)),
+    options = _options(state, columns)
+    st.selectbox(
+        "Privacy unit",
+        **following(
+            "own:unit",
+            options.index(state.get("unit")),
+            lambda at: state.set("unit", options[at]),
+            range(len(options)),
+        ),
+        format_func=lambda at: f"a person: column {options[at]}" if at else "a record",
+        help="If a person may have several records, name the column that identifies persons: then "
+        f"the promise is for whole persons. {_SAME}",
     )
-    box["help"] = (
-        "If a person may have several records, name the column that identifies persons: then the "
-        "promise is for whole persons. 7, 7.0 and 007 are one person."
-    )
+    _cap_box(state)
+
+
+def ask_several(state: UrlState, columns: Sequence[str] | None) -> str:
+    """Ask whether one person can have several records; return what is missing, or "".
+
+    The two controls are "unit", the column of persons, and "several", which is "no" after this
+    answer. Without an answer nothing is released, because no look at the data can give it.
+    """
+    if columns is None or not (columns or state.get("unit")):
+        show_caption(
+            "Each record is protected by itself. This data has no column that could name persons: "
+            "if a person can have several records, use a file that has one."
+        )
+        return ""
+    options = _options(state, columns)
+    if state.get("unit"):
+        state.set("several", "")
+    answer = options.index(state.get("unit")) or (0 if state.get("several") else None)
+
+    def keep(at: int | None) -> None:
+        state.set("unit", options[at or 0])
+        state.set("several", "no" if at == 0 else "")
 
     def word(at: int) -> str:
-        return f"a person: column {options[at]}" if at else "a record"
+        return f"Yes: {options[at]} names the person" if at else "No: at most one"
 
-    if visible and len(options) <= _FEW:
+    box = {
+        **following("own:unit", answer, keep, initial="index"),
+        "options": range(len(options)),
+        "help": f"Only the column of persons tells which records belong together. {_SAME}",
+    }
+    if len(options) <= _FEW:
         # Only radio buttons read their options as Markdown.
-        st.radio("Privacy unit", **box, format_func=lambda at: plain_text(word(at)))
+        st.radio(_SEVERAL, **box, format_func=lambda at: plain_text(word(at)))
     else:
-        st.selectbox("Privacy unit", **box, format_func=word)
+        st.selectbox(_SEVERAL, **box, format_func=word, placeholder="choose an answer")
+    if state.get("unit"):
+        _cap_box(state)
+    elif answer is None:
+        return "Answer under Who is protected: can one person have several records?"
+    else:
+        show_caption(
+            "Each record is protected by itself. If a person has several after all, this person "
+            "may be noticed."
+        )
+    return ""
+
+
+def _options(state: UrlState, columns: Sequence[str]) -> tuple[str, ...]:
+    """Columns that may identify persons, after "" for none.
+
+    The boxes have the positions, because any text may be the name of a column.
+    """
+    return tuple(dict.fromkeys(("", *columns, state.get("unit"))))
+
+
+def _cap_box(state: UrlState) -> None:
     st.number_input(
         "Most records of a person",
         1,

@@ -44,8 +44,12 @@ READING = {"skip": None, "missing": "", "encoding": ""}
 
 #: Controls that only own data have; they keep their values while sample sets are shown.
 _OF_OWN_DATA = (
-    "format", "sheet", *READING, "rows", "columns", "classes", "unit", "cap", "unprotected",
+    "format", "sheet", *READING, "rows", "columns", "classes", "unit", "several", "persons", "cap",
+    "unprotected",
 )  # fmt: skip
+
+#: Public numbers of records and of persons; each belongs to one data set.
+OF_ONE_SET = ("nhat", "persons")
 
 #: Entries of the shared values: methods chosen last, and the method last explored.
 METHODS_CHOSEN, EXPLORED = "methods", "explored"
@@ -154,12 +158,23 @@ def note_bounds(columns: Iterable[str], domain: Domain) -> None:
     _bounds().update(zip(columns, domain.bounds, strict=True))
 
 
+def noted_bounds(column: str) -> tuple[float, ...]:
+    """Declared bounds of a column of own data; empty if they are unknown."""
+    return _bounds().get(column, ())
+
+
 def bounds_of(columns: Sequence[str]) -> str:
     """Declared bounds of these columns, as in a link; "" if bounds of a column are unknown."""
     known = _bounds()
     if not set(columns) <= set(known):
         return ""
     return str(Domain(tuple(known[name] for name in columns)))
+
+
+def restore_bounds(state: UrlState, columns: Sequence[str]) -> None:
+    """After another choice of columns, take the bounds that were declared for all of them."""
+    if state.get("domain") != "data":
+        state.set("domain", bounds_of(columns) if columns else "")
 
 
 def without(texts: dict[str, Any], names: Collection[str]) -> dict[str, Any]:

@@ -87,7 +87,8 @@ def _licences() -> None:
     st.header("Licences", anchor="licences")
     st.markdown(
         f"dpviz: {LICENCE}. Coastlines, borders and cities of maps: "
-        "[Natural Earth](https://www.naturalearthdata.com), public domain."
+        "[Natural Earth](https://www.naturalearthdata.com), public domain. Positions of cities: "
+        "[GeoNames](https://www.geonames.org), CC BY 4.0."
     )
     # This is a list, because a table would cut off long credits.
     samples = [sample(name) for name in sample_names()]

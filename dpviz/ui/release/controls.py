@@ -19,11 +19,12 @@ from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.family.family import Family
 from dpviz.family.parameter import CHOOSE, GIVEN, PRIVATE, Parameter
 from dpviz.grid.domain import Domain
-from dpviz.release.rehearsal import GUESS, MOST_RECORDS
+from dpviz.release.rehearsal import MOST_RECORDS
 from dpviz.release.request import Request
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.state import (
     FIRST,
+    OF_ONE_SET,
     UPLOAD,
     DataState,
     classes_words,
@@ -88,9 +89,13 @@ def page_state() -> DataState:
     for family in FAMILIES.values():
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS), shared=True)
-    # The public number of records, and the clusters that the rehearsal expects: made-up clusters,
-    # the clusters of a public file, or of a sample set; "" if the columns decide.
-    controls["nhat"] = Control(None, whole("nhat", 1, MOST_RECORDS))
+    # "no" if the owner says that no person has several records; "" before this answer.
+    controls["several"] = Control("", choice("several", ("", "no")))
+    # The public number of records, or of persons if these are protected.
+    for name in OF_ONE_SET:
+        controls[name] = Control(None, whole(name, 1, MOST_RECORDS))
+    # The clusters that the rehearsal expects: made-up clusters, the clusters of a public file, or
+    # of a sample set; "" if the columns decide.
     controls["standin"] = Control("", choice("standin", ("", WIDE, SMALL, FILE, *sample_names())))
     state = ReleaseState("release", controls)
     take_followed(state, _family(state))
@@ -119,7 +124,8 @@ def seen_settings(
     config, first = request.config, family.parameter("epsilon").default
     if seen.get("epsilon") == config.epsilon:  # the number of cells follows from epsilon
         config = replace(config, epsilon=first)
-    public = family.from_public(config, records, len(draft.active.dataset.columns))
+    ndim = len(draft.active.dataset.columns)
+    public = family.from_public(config, records, ndim) if records else {}
     found = {"method": (FIRST_METHOD, CARDS[config.method].title, CARDS[FIRST_METHOD].title)}
     for one in map(family.parameter, ("epsilon", *request.parameters)):
         value = public.get(one.name, one.default)
@@ -149,9 +155,22 @@ def _take_public(state: DataState) -> None:
     st.session_state[_OWN] = own
 
 
+def public_persons(state: UrlState, active: ActiveData) -> int | None:
+    """Public number of persons, if these are protected; None before the user has typed it."""
+    typed: int | None = state.get("persons")
+    records = state.get("nhat") or 0
+    # A link may have the number of records only.
+    return typed or round(records / active.neighbours.cap) or None
+
+
 def public_records(state: UrlState, active: ActiveData) -> int:
-    """Public number of records: the user's, a sample set's, or a guess; never from own data."""
-    found = state.get("nhat") or (active.sample.n if active.sample else GUESS)
+    """Public number of records: the user's, or a sample set's; 0 for own data without a number.
+
+    Own data never give it. Persons have as many records as the cap allows.
+    """
+    found = state.get("nhat") or (active.sample.n if active.sample else 0)
+    if active.unit is not None and state.get("persons"):
+        found = state.get("persons") * active.neighbours.cap
     return min(int(found), MOST_RECORDS)  # the most records of a rehearsal
 
 

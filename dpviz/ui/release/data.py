@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dpviz.base.errors import listed
 from dpviz.base.numbers import counted
 from dpviz.data.cities import city_words
 from dpviz.data.dataset import Dataset
@@ -21,10 +20,10 @@ from dpviz.ui.data.map_panel import rounded_box
 from dpviz.ui.data.own_data import check_unit, own_data
 from dpviz.ui.data.own_states import OwnData, memory_of
 from dpviz.ui.data.panel import ActiveData, changed_data
-from dpviz.ui.data.protection_panel import neighbours_of, relation_radio, unit_boxes
+from dpviz.ui.data.protection_panel import ask_several, neighbours_of, relation_radio
 from dpviz.ui.data.rows import show_left_out
-from dpviz.ui.data.state import FIRST, UPLOAD, DataState, take_sample
-from dpviz.ui.messages import show_caption, show_info, show_warning
+from dpviz.ui.data.state import FIRST, OF_ONE_SET, UPLOAD, DataState, take_sample
+from dpviz.ui.messages import show_caption, show_warning
 from dpviz.ui.session.address import where_files_go
 from dpviz.ui.session.cache import sample_data
 from dpviz.ui.session.state import following
@@ -70,7 +69,7 @@ def file_step(state: DataState, *, many: bool) -> FileChoice:
 
     def choose(kind: str) -> None:
         state.set("data", UPLOAD if kind == UPLOAD else FIRST)
-        changed_data(state)
+        _changed(state)
 
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -109,13 +108,19 @@ def _choose(state: DataState, choose: Callable[[str], None], *, many: bool) -> F
         "Sample set",
         **state.choice("data", tuple(titles)),
         format_func=titles.__getitem__,
-        on_change=lambda: changed_data(state),
+        on_change=lambda: _changed(state),
         help="Nobody is in these data: try a release with them.",
     )
     facts = sample(state.get("data"))
     if state.fresh:
         take_sample(state, facts, but=state.chosen)
     return FileChoice(dataset=sample_data(facts.name), own=None, facts=facts)
+
+
+def _changed(state: DataState) -> None:
+    changed_data(state)
+    for name in OF_ONE_SET:
+        state.set(name, None)
 
 
 def where_step(state: DataState, chosen: FileChoice, *, drawn: bool) -> Domain:
@@ -154,36 +159,24 @@ def _draw_box(state: DataState, columns: tuple[str, ...], domain: Domain) -> Non
         base_name="dpviz domain",
         boxable=True,
     )
-    if box and box != st.session_state.get(_BOX):
-        st.session_state[_BOX] = box
+    if box:
         # The map shows no record, so the box reveals nothing about the data.
         cut_out(state, str(rounded_box(box["x"], box["y"]).select(axes)))
         st.rerun()
 
 
-#: Session entry: the last box that was drawn on the map.
-_BOX = "release:where:box"
-
-
-def who_step(state: DataState, chosen: FileChoice) -> Neighbours:
-    """Show the choice of who is protected; return relation and cap.
+def who_step(state: DataState, chosen: FileChoice) -> tuple[Neighbours, str]:
+    """Show the choice of who is protected; return relation and cap, and what is missing, or "".
 
     InputError if the file has no column of the chosen persons.
     """
     columns = chosen.unit_columns
-    unit_boxes(state, columns, visible=True)
+    missing = ask_several(state, columns)
     if chosen.own:
         check_unit(state, chosen.own)
-    if columns and chosen.own and chosen.own.unit is None:
-        show_info(
-            "Each record is protected separately: for a person with three records, e^(3ε) replaces "
-            "e^ε. Can a person have several records? Then choose the column of persons: "
-            f"{listed(columns, 40)}.",
-            ":material/shield_person:",
-        )
     with st.expander("More: what may differ between two data sets"):
         relation_radio(state)
-    return neighbours_of(state, columns)
+    return neighbours_of(state, columns), missing
 
 
 def active_data(

@@ -32,6 +32,7 @@ from dpviz.ui.release.controls import (
     WIDE,
     ReleaseDraft,
     expected,
+    public_persons,
     public_records,
     seen_settings,
 )
@@ -71,8 +72,9 @@ _SET = "set"
 class Plan:
     """Everything that a rehearsal depends on: these are only public choices.
 
-    ``expected`` is a size of clusters, a sample set with similar clusters, or ``FILE`` for the
-    ``public`` file. ``counted`` says that the data are given as a grid of counts.
+    ``records`` is 0 before the user has typed a public number. ``expected`` is a size of clusters,
+    a sample set with similar clusters, or ``FILE`` for the ``public`` file. ``counted`` says that
+    the data are given as a grid of counts.
     """
 
     request: Request
@@ -83,8 +85,8 @@ class Plan:
 
     @property
     def ready(self) -> bool:
-        """Whether there are public data for the rehearsal."""
-        return self.expected != FILE or self.public is not None
+        """Whether there are public data and a public number for the rehearsal."""
+        return self.records > 0 and (self.expected != FILE or self.public is not None)
 
 
 def rehearsal_panel(
@@ -98,6 +100,13 @@ def rehearsal_panel(
     plans, maps = st.columns([2, 3], gap="medium")
     with plans:
         plan = _controls(state, draft)
+        if not plan.records:
+            show_info(
+                f'Type under "{_box(draft)}" the number that public sources name: the rehearsal '
+                "waits for it, because fewer records are harder to cluster.",
+                ":material/edit:",
+            )
+            return
         if not plan.ready:
             show_info(
                 "Load the public file to rehearse the plan with it.", ":material/upload_file:"
@@ -130,28 +139,33 @@ def _controls(state: DataState, draft: ReleaseDraft) -> Plan:
     left, right = st.columns(2, vertical_alignment="bottom")
     family = draft.request.family
     boxes(state, family.parameter("epsilon"), draft.active.dataset.columns, left)
+    name, active = "persons" if draft.active.unit else "nhat", draft.active
+    known = public_persons(state, active) if active.unit else public_records(state, active) or None
     right.number_input(
-        "Records, about",
+        plain_text(_box(draft)),
         1,
         MOST_RECORDS,
-        **following(
-            "release:records",
-            public_records(state, draft.active),
-            partial(state.set, "nhat"),
-        ),
+        **following(f"release:about:{name}", known, partial(state.set, name)),
+        placeholder="public number",
         help="A number that is already public. Don't take this number from the data, because the "
-        "number of records in the data is private. If records belong to persons, count only the "
-        "records that are used: the number of persons, times the records of each person.",
+        "number of records or persons in the data is private. If you don't know it, type the "
+        "smallest that is possible.",
     )
-    if draft.active.unit:
+    cap, records = active.neighbours.cap, public_records(state, active)
+    if active.unit and cap > 1 and records:
         show_caption(
-            "For persons: their number, as public sources name it, times the records of each."
+            f"Rehearsed with {records:,} records, {cap} of each person. If most persons have fewer "
+            "records, type fewer persons."
         )
     _expect(state, draft)
     plan = _plan(state, draft)
     _settings(plan, draft.active.dataset.columns)
     _warn_of_true(state, draft, plan.records)
     return plan
+
+
+def _box(draft: ReleaseDraft) -> str:
+    return "Persons, about" if draft.active.unit else "Records, about"
 
 
 def _expect(state: UrlState, draft: ReleaseDraft) -> None:
@@ -391,4 +405,6 @@ def _settings(plan: Plan, columns: Sequence[str]) -> None:
     family, config = plan.request.family, plan.request.config
     signs = " and ".join(family.parameter(name).sign for name in family.chosen(config))
     how = f"{signs}: chosen by the method from noisy numbers, never from looking at the data. "
-    show_caption(f"{how * bool(signs)}{merging_words(plan.request, columns, plan.records)}")
+    # The number of cells that a method chooses follows from the number of records.
+    merging = merging_words(plan.request, columns, plan.records) if plan.records else ""
+    show_caption(f"{how * bool(signs)}{merging}")

@@ -35,13 +35,14 @@ def asked_step() -> int:
     return int(st.session_state.get(_NOW, 0))
 
 
-def step_now(state: UrlState, *, placed: bool, own: bool) -> int:
+def step_now(state: UrlState, *, placed: bool, asked: bool, own: bool) -> int:
     """Number of the step to show, for data that are loaded.
 
     A link opens the first step that has something to do; after that only the user changes the step.
+    ``asked``: the question of the step "Who is protected" has no answer.
     """
     if not asked_step():
-        linked = WHERE if not placed else REHEARSE if own else SIGN
+        linked = WHERE if not placed else WHO if asked else REHEARSE if own else SIGN
         # Steps before it were not opened, so they are not done.
         st.session_state[_NOW] = linked if state.given else FILE
     return asked_step()

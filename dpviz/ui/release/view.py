@@ -72,7 +72,7 @@ _FILE = (
     "that are named below, are true: keep them secret."
 )
 _WHERE = "The bounds are published, so choose them by public knowledge, without a look at the data."
-_WHO = "A person with several records needs the column that identifies persons."
+_WHO = "All records of a person are protected together only if a column tells whose they are."
 _SIGN = (
     "All releases of a source share one lifetime budget. Read what can't be taken back, then sign."
 )
@@ -96,9 +96,10 @@ def build(state: DataState) -> None:
     """Draw the page."""
     if embedded():
         raise InputError("A release is not made in a frame: open this page in its own window.")
-    st.header("Publish once, safely", help=_TUNING)
-    show_not_taken(state)
     if not bundle():
+        # On a phone this heading replaces the page's title.
+        st.container(key="release-title").header("Publish once, safely", help=_TUNING)
+        show_not_taken(state)
         steps(state)
     state.write()
 
@@ -117,7 +118,7 @@ def steps(state: DataState) -> None:
         place, last = who, WHO
         with who:
             _ask("Whose presence must nobody notice?", _WHO)
-            neighbours = who_step(state, chosen)
+            neighbours, missing = who_step(state, chosen)
     except InputError as error:
         with place:
             if isinstance(error, NothingLoadedError):
@@ -131,7 +132,7 @@ def steps(state: DataState) -> None:
     active = active_data(state, chosen, domain, neighbours)
     # The box of a grid of counts is a proposal of the file; the user has not declared it.
     placed = declared(state, active) is not None
-    now = step_now(state, placed=placed, own=state.has_own_data)
+    now = step_now(state, placed=placed, asked=bool(missing), own=state.has_own_data)
     with rehearse:
         _ask("What could come out?", _REHEARSE)
         # If a release is impossible, the reason is first, because the rest is useless then.
@@ -148,12 +149,13 @@ def steps(state: DataState) -> None:
         if said := title_words(title, active.dataset.columns, active.domain.bounds):
             show_warning(said)
     draft = draft_of(state, active, title)
-    refused = stop_by(state, draft, stop if now == REHEARSE else sign)
+    refused = stop_by(state, draft, missing, stop if now == REHEARSE else sign)
     known = not refused and is_rehearsed(state, draft)
-    is_done = {FILE: not chosen.unread, WHERE: placed, WHO: farthest() > WHO, REHEARSE: known}
+    is_done = {FILE: not chosen.unread, WHERE: placed, WHO: farthest() > WHO and not missing,
+               REHEARSE: known}  # fmt: skip
     done = [step for step, yes in is_done.items() if yes]
     why = "Declare the bounds of both columns." if now == WHERE and not placed else ""
-    why = chosen.unread if now == FILE else why
+    why = chosen.unread if now == FILE else missing if now == WHO else why
     show_steps(head, now, done, why)
     show_only(now)
     if not refused:
@@ -176,11 +178,16 @@ def _ask(question: str, more: str) -> None:
     show_caption(more)
 
 
-def stop_by(state: UrlState, draft: ReleaseDraft, place: DeltaGenerator) -> str:
-    """Show why the draft can't be released, or what its epsilon promises; return the reason."""
-    config = draft.request.config
-    reason = refusal(CARDS[config.method], config, draft.request.domain) or mixed_up(
-        draft.active.dataset.columns, draft.request.domain
+def stop_by(state: UrlState, draft: ReleaseDraft, missing: str, place: DeltaGenerator) -> str:
+    """Show why the draft can't be released, or what its epsilon promises; return the reason.
+
+    ``missing`` says what the user has not answered yet.
+    """
+    config, domain = draft.request.config, draft.request.domain
+    reason = (
+        refusal(CARDS[config.method], config, domain)
+        or mixed_up(draft.active.dataset.columns, domain)
+        or missing
     )
     with place:
         if reason:
@@ -326,13 +333,14 @@ def _entries(account: Account) -> None:
         st.dataframe(
             [
                 {
-                    "entry": one.id,
+                    "number": number,
+                    "entry of the file": one.id,
                     "time (UTC)": one.time.replace("T", " ").removesuffix("+00:00"),
                     "ε": one.epsilon,
                     "method": one.what.get("method", ""),
                     "state": one.state,
                 }
-                for one in account.entries
+                for number, one in enumerate(account.entries, 1)
             ],
             hide_index=True,
         )
@@ -406,7 +414,7 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     unit = (
         f"a person (column {draft.active.unit}, up to {counted(neighbours.cap, 'record')})"
         if request.persons
-        else "a single record (for a person with three records: e^(3ε))"
+        else "each record by itself; a person with several records is protected less"
     )
     opening = []
     if total is not None:
@@ -515,7 +523,7 @@ def bundle() -> bool:
     st.markdown(f"## {plain_text(headline(document))}")
     st.markdown(f"> {plain_text(quote(document))}")
     show_success(
-        f"Released as entry {done.entry.id} of “{done.entry.source}”: "
+        f"Released as {done.place}: "
         f"ε {decimal(done.entry.epsilon)} debited, {done.left}. "
         f"Certified: ε {privacy['certified']:.12g}.",
         icon=":material/verified:",
