@@ -48,7 +48,7 @@ class Draws(Displayed):
         own = values[self.seeds.index(seed)]
         worse, better = int((values < own).sum()), int((values > own).sum())
         others = counted(len(self.seeds) - 1, "other draw")
-        rank = f"better than {worse} of {others}, and worse than {better}"
+        rank = f"better than {worse} of the {others}, and worse than {better}"
         return f"By {score.title}, the draw of seed {seed} is {rank}."
 
 

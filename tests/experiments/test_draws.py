@@ -380,7 +380,7 @@ def test_the_rank_counts_better_and_worse_draws(values: list[int], data: st.Data
     better = sum(one < values[seed] for one in values)
     others = f"{len(values) - 1} other draw{'' if len(values) == 2 else 's'}"
     assert draws.rank_words(seed, SCORES["dsg_c"]) == (
-        f"By DSG_C, the draw of seed {seed} is better than {worse} of {others}, and worse than "
+        f"By DSG_C, the draw of seed {seed} is better than {worse} of the {others}, and worse than "
         f"{better}."
     )
 

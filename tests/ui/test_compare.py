@@ -40,7 +40,7 @@ from dpviz.experiments.worker_times import worker_times
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, family_of, trial_of
 from dpviz.figures.compare import Chart, curves
 from dpviz.grid.domain import Domain
-from dpviz.papers import ROWS
+from dpviz.papers import EVIDENCE, ROWS
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.compare import runs as compare_runs
 from dpviz.ui.compare import view
@@ -765,6 +765,9 @@ def test_a_stand_in_is_named_in_the_title_the_panel_the_table_and_the_file(app):
     # What the text says about the figure stands beside what comes out.
     rows = next(one.value for one in test.dataframe if "the paper says" in one.value)
     about = [one for one in ROWS if one.link and one.link.query.get("preset") == "000-6"]
+    # Results of the paper come first.
+    about.sort(key=lambda one: list(EVIDENCE).index(one.evidence))
+    assert about[0].evidence == "result"
     assert rows["what"].tolist() == [one.what for one in about]
     assert rows["comes out"].tolist() == [one.outcome for one in about]
     # The caption has the whole name of the figure, because the box cuts the name off.

@@ -14,9 +14,10 @@ from dpviz.base.numbers import readable
 from dpviz.base.work import Cancelled
 from dpviz.data.samples import load_sample, sample
 from dpviz.experiments.draws import many_draws
-from dpviz.families import FAMILIES, trial_of
+from dpviz.families import FAMILIES, SCORES, trial_of
 from dpviz.figures.draws import BOUND_COLUMNS
 from dpviz.kmeans.parameters import KMeansConfig
+from dpviz.ui.messages import plain_text
 from dpviz.ui.session.job import job_of
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.scores import RANK, RANK_ERROR
@@ -116,6 +117,9 @@ def test_bands_of_the_setting_on_the_screen(app) -> None:
     assert row["promised"] == pytest.approx(0.9)
     assert shown[BOUND_COLUMNS[0]].notna().sum() == 1
     assert any("Theorem 4" in one.value for one in test.caption)
+    # The rank is that of the draw on the screen.
+    words = draws.rank_words(3, SCORES["dsg_c"])
+    assert plain_text(words) in [one.value for one in test.caption]
 
 
 def test_means_stand_beside_the_medians_on_request(app) -> None:

@@ -582,18 +582,22 @@ def _printed(name: str, score: str) -> None:
     figure = [row for row in ROWS if row.link and row.link.query.get("preset") == name]
     score = RANK if score == RANK_ERROR else score  # the rows on the error link to the rank
     rows = [
-        (
-            *(row.state, EVIDENCE[row.evidence][0], row.what, row.printed, row.needs, row.outcome),
-            row.measured.how if row.measured else "",
-        )
+        {
+            "state": row.state,
+            "evidence": EVIDENCE[row.evidence][0],
+            "what": row.what,
+            "the paper says": row.printed,
+            "comes out": row.outcome,
+            "needed": row.needs,
+            "measured on": row.measured.how if row.measured else "",
+        }
+        for kind in EVIDENCE
         for row in figure
-        if row.link and row.link.query.get("score", score) == score
+        if row.evidence == kind and row.link and row.link.query.get("score", score) == score
     ]
     if rows:
         st.markdown("**What the paper prints about it, and what comes out**")
-        columns = ["state", "evidence", "what", "the paper says", "as printed", "comes out"]
-        columns += ["measured on"]
-        st.dataframe(pd.DataFrame(rows, columns=columns), hide_index=True, key="compare:printed")
+        st.dataframe(pd.DataFrame(rows), hide_index=True, key="compare:printed")
         show_caption(
             "These rows are measured with the sets and draws in the last column. Curves above can "
             "differ from them, above all if they show other sets."
