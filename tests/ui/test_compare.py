@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
@@ -1316,6 +1316,7 @@ def cells_of(text: str) -> list[list[str]]:
 ERRORS = st.floats(1e-4, 1e3)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.floats(-1e4, 1e4), ERRORS, st.integers(0, 1)), min_size=1, max_size=6))
 @example([(1234.567891, 30.0, 0), (-0.00001, 30.0, 0), (0.123456, 0.001, 1)])
 def test_decimals_of_a_latex_table_follow_the_standard_error(rows):
