@@ -58,6 +58,10 @@ class Variant:
         return " ".join([f"{word}. {self.reason}", *dict.fromkeys(self.fails.values())])
 
 
+#: Letters that fit into the box of the methods in the side bar.
+_BOX = 27
+
+
 @dataclass(frozen=True, kw_only=True)
 class Card:
     """Description of a method: how it works, its source and its privacy promise.
@@ -114,9 +118,11 @@ class Card:
 
     @property
     def named(self) -> str:
-        """Title with the paper's first author and year, for lists in which people look for both."""
+        """Title with the paper's first author and year, as far as a list's box has space."""
         found = re.match(r"(\w+)[^;]*? (\d{4})", self.paper)
-        return f"{self.title} · {' '.join(found.groups()) if found else self.origin}"
+        sources = (f"{found[1]} {found[2]}", found[1]) if found else (self.origin,)
+        names = (f"{self.title} · {source}" for source in sources)
+        return next((name for name in names if len(name) <= _BOX), self.title)
 
     @property
     def spends(self) -> bool:

@@ -246,6 +246,12 @@ def test_no_name_in_the_side_bar_or_in_a_list_is_cut(comparer):
     side = "[data-testid=stSidebar] :is([data-tag] span, [data-testid=stSelectbox] input)"
     assert page.locator("[data-tag]").count() > 2
     assert page.evaluate(cut, side) == []
+    # A researcher finds a method by the author of its paper.
+    page.get_by_role("combobox", name="Methods").click()
+    page.keyboard.type("Mohan")
+    page.get_by_role("option", name="GUPT · Mohan 2012").click()
+    page.locator("[data-tag]", has_text="GUPT").wait_for()
+    page.keyboard.press("Escape")
     page.get_by_role("combobox", name="Figure of a paper").first.click()
     page.wait_for_selector("[role=option]")
     assert page.evaluate(cut, "[role=option], [role=option] *") == []

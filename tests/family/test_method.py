@@ -27,3 +27,12 @@ def test_a_method_runs_in_a_variant_of_its_card(
     ran = method.run(None, Asked(asked), None)
     assert ran in {variant.name for variant in card.variants}
     assert ran == card.variant(asked).name
+
+
+def test_lists_name_the_paper_of_a_method_as_far_as_there_is_space() -> None:
+    assert CARDS["eugkm"].named == "EUGkM · Su 2016"
+    assert CARDS["mcmc"].named == "MCMC post-processing · Lee"
+    assert CARDS["dprefine"].named == "DP-Refine · ours"
+    names = [card.named for card in CARDS.values()]
+    assert len(set(names)) == len(names)
+    assert max(map(len, names)) <= 27

@@ -242,6 +242,8 @@ def method_box(state: UrlState, family: Family, on_change: Callable[[], None]) -
         **state.choice("method", tuple(cards)),
         format_func=lambda name: cards[name].named,
         on_change=on_change,
-        help="\n\n".join(f"**{card.title}**: {card.summary}" for card in cards.values()),
+        help="\n\n".join(
+            f"**{card.title}** ({card.paper}): {card.summary}" for card in cards.values()
+        ),
     )
     return cards[state.get("method")]
