@@ -47,9 +47,6 @@ RUNS: dict[RunName, str] = {
     "twice_budget": "twice the budget",
 }
 
-#: Names of the runs with one part exchanged.
-EXCHANGED = tuple(name for name in RUNS if name != "private")
-
 #: Number of draws in which kept clusters are counted.
 DRAWS = 20
 
@@ -326,36 +323,18 @@ def retained(true: Labels, other: Labels) -> Mask:
 
 
 def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
-    """Explain the outcome for a cluster, its cause, its frequency, and what would have kept it."""
-    found, number = diagnosis.outcome, diagnosis.cluster
-    text = _cause(diagnosis)
-    if found.fate == "kept":
-        said = (
-            f" It is kept in {draws.of('private', number)} of {draws.draws} draws." if draws else ""
-        )
-        return text + said + _on_finer_grid(diagnosis.finer_parts)
-    # Both sentences first name the runs that would have kept the cluster.
-    names = sorted(EXCHANGED, key=lambda name: diagnosis.runs[name].fate != "kept")
-    keep = [RUNS[name] for name in names if diagnosis.runs[name].fate == "kept"]
-    others = [RUNS[name] for name in names[len(keep) :]]
-    text += _numbers_of(diagnosis)
-    if keep:
-        text += f" {_sentence(_listed(keep))} would have kept it."
-        if others:
-            text += f" {_sentence(_listed(others))} would not."
-    else:
-        text += f" None of these changes would have kept it: {_listed(others)}."
+    """Explain the outcome for a cluster, its cause in numbers, and how often it is kept."""
+    text = in_short(diagnosis) + _numbers_of(diagnosis)
     if draws:
-        times = [f"{RUNS[name]} in {draws.of(name, number)}" for name in names]
-        text += f" Of {draws.draws} draws, the method itself keeps the cluster in "
-        text += f"{draws.of('private', number)}, {_listed(times)}."
+        kept = draws.of("private", diagnosis.cluster)
+        text += f" In {kept} of {draws.draws} draws it is kept."
     return text
 
 
 def in_short(diagnosis: Diagnosis) -> str:
     """Explain the outcome for a cluster and its cause in a few short sentences."""
     if diagnosis.outcome.fate == "kept":
-        return in_words(diagnosis)
+        return _cause(diagnosis) + _on_finer_grid(diagnosis.finer_parts)
     kept = diagnosis.runs["twice_budget"].fate == "kept"
     end = "With twice the budget it is kept." if kept else "Twice the budget does not keep it."
     return f"{_cause(diagnosis)} {end}"
@@ -364,10 +343,6 @@ def in_short(diagnosis: Diagnosis) -> str:
 def _listed(parts: Sequence[str], last: str = "and") -> str:
     *first, end = parts
     return f"{', '.join(first)} {last} {end}" if first else end
-
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}"
 
 
 def _numbers(labels: Sequence[int]) -> str:
