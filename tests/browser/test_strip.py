@@ -79,21 +79,18 @@ def test_the_mouse_and_the_keys_go_through_all_stages(explorer: Callable) -> Non
 
 def test_a_second_click_on_a_stage_leads_to_its_choices_in_the_side_bar(explorer: Callable) -> None:
     # On a small window the side bar is folded at first.
-    for size in ((1280, 720), (1024, 768)):
-        page = explorer("?method=privthr&epsilon=1", size).page
-        card(page, "wavelet").click()
-        wait_shown(page, "wavelet")
-        card(page, "wavelet").click()
-        page.wait_for_function("() => document.activeElement.closest('[class*=-wavelet-]')")
-        box = page.get_by_role("combobox", name="Wavelet")
-        page.wait_for_function(
-            "(one) => one.getBoundingClientRect().left > 0", arg=box.element_handle()
-        )
-        # A stage with sliders alone stays as it is.
-        card(page, "counts").click()
-        wait_shown(page, "counts")
-        card(page, "counts").click()
-        assert card(page, "counts").evaluate("one => one.getRootNode().activeElement === one")
+    watched = explorer("?method=privthr&epsilon=1", (1024, 768))
+    page = watched.page
+    for name in ("wavelet", "noise"):
+        card(page, name).click()
+        wait_shown(page, name)
+        watched.wait_idle()
+        card(page, name).click()
+        if name == "wavelet":
+            page.wait_for_function("() => document.activeElement.closest('[class*=-wavelet-]')")
+            page.wait_for_function("() => document.activeElement.getBoundingClientRect().left > 0")
+    # The stage of noise has only sliders.
+    assert card(page, "noise").evaluate("one => one.getRootNode().activeElement === one")
 
 
 def test_kmeans_goes_from_the_records_to_the_centres(explorer: Callable) -> None:

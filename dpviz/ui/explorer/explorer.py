@@ -469,17 +469,12 @@ class Explorer(ABC):
             controls={
                 name: [f"{state.page}-{one.link}" for one in some] for name, some in own.items()
             },
-            aside=next(
-                (
-                    f"{state.page}-{one.link}"
-                    for one in own.get(self.stage, ())
-                    if not any(one.ends)  # without a slider
-                ),
-                "",
-            ),
             shown=self.stage,
             settings={
-                name: ", ".join(one.text(getattr(config, one.name)) for one in some)
+                name: ", ".join(
+                    one.text(getattr(config, one.name)) + " at the left" * (not any(one.ends))
+                    for one in some
+                )
                 for name, some in own.items()
             },
             broken=self.broken,

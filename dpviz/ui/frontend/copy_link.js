@@ -4,10 +4,9 @@
 export default ({ parentElement, data }) => {
   parentElement.origin = data || window.location.origin; // for a class, the origin of its links
   if (parentElement.querySelector("button")) return;
-  const [button, said, box] = ["button", "p", "input"].map((tag) => document.createElement(tag));
+  const [button, said, box] = ["button", "output", "input"].map((tag) => document.createElement(tag));
   Object.assign(button, { type: "button", textContent: "Copy link" });
   Object.assign(box, { readOnly: true, hidden: true, ariaLabel: "The whole link" });
-  said.setAttribute("role", "status");
   button.addEventListener("click", async () => {
     const { pathname, search } = window.location; // read now, since sliders change the link
     const link = parentElement.origin + pathname + search;

@@ -309,8 +309,7 @@ function clicked(event) {
   else {
     const name = way > 0 ? "next" : "back"; // of a lesson, or of the scores of the curves
     const step = document.querySelector(`:is(.st-key-learn-${name}, .st-key-compare-${name}) button`);
-    if (step) step.click();
-    else nudge(way);
+    step ? step.click() : nudge(way);
   }
 }
 

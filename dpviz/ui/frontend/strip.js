@@ -42,7 +42,10 @@ class Strip {
     this.lights = element("style", "", document.head);
     this.bar.addEventListener("click", ({ target }) => {
       const picked = target.closest("button");
-      const aside = picked?.ariaCurrent && document.querySelector(this.data.aside);
+      // A second click on a stage leads to its controls that are in the side bar.
+      const { controls } = this.data.cards[[...this.cards.children].indexOf(picked)] ?? {};
+      const keys = picked?.ariaCurrent && controls.map((key) => `[class*="st-key-${key}-"]`);
+      const aside = document.querySelector(`[data-testid=stSidebar] :is(${keys || ""}) input`);
       if (aside) document.querySelector("[data-testid=stExpandSidebarButton]")?.click();
       if (aside) aside.focus();
       else if (picked) this.send("picked", picked.dataset.pick);

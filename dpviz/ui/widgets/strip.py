@@ -35,7 +35,6 @@ def strip(
     *,
     key: str,
     controls: Mapping[str, Sequence[str]],
-    aside: str,
     shown: str,
     settings: Mapping[str, str],
     broken: tuple[str, str, str],
@@ -45,11 +44,9 @@ def strip(
     """Show the strip; return a stage if the user asked for the method that has it.
 
     By stage: ``controls`` are the keys of the controls that are marked while it is ``shown`` (empty
-    if the picture shows no single stage), ``settings`` their values in words. ``aside`` is the key
-    of the shown stage's control in the side bar, to which a click leads; empty if there is none.
-    ``broken``: stage at which the selected cluster first differs, its mark, and the same in words.
-    ``offered`` is the title of the method with a missing stage; ``open_stage`` gets the name of a
-    picked stage.
+    if the picture shows no single stage), ``settings`` their values in words. ``broken``: stage at
+    which the selected cluster first differs, its mark, and the same in words. ``offered`` is the
+    title of the method with a missing stage; ``open_stage`` gets the name of a picked stage.
     """
     palettes: list[tuple[str, ...]] = []
     listed = [
@@ -57,7 +54,7 @@ def strip(
             "pick": OFFER + one.name if one.missing else one.name,
             "name": one.name,
             "fact": f"{one.fact} · use {offered}" if one.missing else one.fact,
-            "label": _label(one, shown, aside, settings[one.name], broken, offered),
+            "label": _label(one, shown, settings[one.name], broken, offered),
             "shown": one.name == shown,
             "missing": one.missing,
             "mark": broken[1] if broken[0] == one.name else "",
@@ -74,8 +71,7 @@ def strip(
         for one in cards
         if one.offer and not one.missing and one.name == shown
     ]
-    place = f'[data-testid=stSidebar] [class*="st-key-{aside}-"] input' if aside else "none"
-    data = {"cards": listed, "choices": buttons, "palettes": palettes, "aside": place}
+    data = {"cards": listed, "choices": buttons, "palettes": palettes}
     found = _mount(key=key, data=data, on_picked_change=partial(_act, key, acts))
     stage = str(found.picked or "").removeprefix(OFFER)
     return stage if stage in controls and found.picked == OFFER + stage else None
@@ -89,16 +85,10 @@ def _act(key: str, acts: Mapping[str, Callable[[], object]]) -> None:
 
 
 def _label(
-    card: StageCard,
-    shown: str,
-    aside: str,
-    settings: str,
-    broken: tuple[str, str, str],
-    offered: str,
+    card: StageCard, shown: str, settings: str, broken: tuple[str, str, str], offered: str
 ) -> str:
     parts = [f"Stage {card.name}: {card.said}", settings]
     parts += [broken[2]] * (card.name == broken[0])
-    parts += ["click again for its choices in the side bar"] * (card.name == shown and bool(aside))
     parts += ["shown"] * (card.name == shown)
     parts += [f"use {offered}"] * card.missing
     return ", ".join(filter(None, parts))
