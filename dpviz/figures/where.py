@@ -31,7 +31,8 @@ def where_map(columns: Sequence[str], box: Domain | None, mode: Mode) -> Panels:
     layout = base_layout("Drag over the map to draw the box. The map shows no record.",
                          (48, 8, 34, 44), dragmode="select", uirevision=str(view))  # fmt: skip
     add_axes(layout, columns, view, 1, (0, 1), (0, 1))
-    del layout["meta"]  # the figure keeps its height
+    # Without a shape the figure keeps its height; it starts anew for each box, as all maps do.
+    layout["meta"] = {"across": 1}
     x: list[float] = []
     y: list[float] = []
     names: list[str] = []

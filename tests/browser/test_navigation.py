@@ -56,6 +56,7 @@ def test_five_doors_lead_to_all_pages(
     page.wait_for_function("() => document.activeElement.innerText === 'Glossary'")
     page.keyboard.press("Enter")
     expect(page).to_have_title("Glossary · dpviz")
+    expect(panel).to_have_count(0)  # the menu is closed
     assert links(page, HEADER) == (DOORS, [])
 
 

@@ -385,3 +385,44 @@ def test_a_box_is_drawn_on_a_map_without_records_and_drawing_again_zooms_in(
     # The page does not say that this box was chosen by a look at the data.
     assert page.get_by_text("chosen by a look at the data").count() == 0
     expect(page.get_by_role("button", name="Next")).to_be_enabled()
+
+
+#: Ends of the axes of the map, and the box on it.
+ON_MAP = """() => { const { xaxis, yaxis, shapes: [box] } =
+  document.querySelector("[data-testid=stMain] .js-plotly-plot")._fullLayout;
+  return [[...xaxis.range, box.x0, box.x1], [...yaxis.range, box.y0, box.y1]]; }"""
+
+#: Headings that a person sees.
+HEADINGS = """() => [...document.querySelectorAll("h1, h2")]
+  .filter((one) => getComputedStyle(one).clipPath === "none" && one.offsetWidth > 2)
+  .map((one) => one.textContent)"""
+
+
+def test_on_a_phone_the_map_goes_to_the_city_and_the_page_has_one_heading(
+    app_url, open_page, faultless, rides: Path
+) -> None:
+    small = {"width": 390, "height": 844}
+    link = "/release?data=own&columns=lon,lat&method=privqt&domain=150,151.5;-34,-33.5"
+    watched = faultless(
+        open_page(f"{app_url('app.py')}{link}", before=lambda one: one.set_viewport_size(small))
+    )
+    page = watched.page
+    page.set_input_files("input[type=file]", rides)
+    page.get_by_text("Step 3 of 5").wait_for()
+    assert page.evaluate(HEADINGS) == ["Publish once, safely"]
+    step(watched, "Where")
+    for city in ("", "Berlin"):
+        if city:
+            page.get_by_role("combobox", name="City").fill(city)
+            page.get_by_role("option", name=re.compile(f"^{city},")).first.click()
+        boxes = [page.get_by_role("textbox", name=f"{name}: from, to") for name in ("lon", "lat")]
+        watched.wait_calm()
+        page.wait_for_function(
+            f"(west) => Math.abs(({ON_MAP})()[0][2] - west) < 1e-9",
+            arg=float(boxes[0].input_value().split(",")[0]),
+        )
+        for box, (low, high, *drawn) in zip(boxes, page.evaluate(ON_MAP), strict=True):
+            ends = [float(one) for one in box.input_value().split(",")]
+            assert drawn == ends
+            assert low < ends[0] < ends[1] < high
+            assert abs(low + high - sum(ends)) < 0.1 * (ends[1] - ends[0])
