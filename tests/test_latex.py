@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dpviz.base.latex import SIGNS, Lines, entry, escaped, figure, table
 from dpviz.families import CARDS
-from dpviz.papers.references import citation_file, keys, our_bibtex, references
+from dpviz.papers.references import keys, our_bibtex, references
 
 #: Allowed commands, each with the text that it prints.
 PRINTS = {
@@ -113,4 +113,3 @@ def test_our_entry_has_a_group_as_author_a_year_and_an_address(monkeypatch):
     assert "url" not in text  # the project has no address yet
     monkeypatch.setattr("dpviz.papers.references.ADDRESS", "https://example.org/d_p")
     assert r"url = {https://example.org/d\_p}," in our_bibtex()
-    assert 'url: "https://example.org/d_p"' in citation_file()

@@ -6,7 +6,8 @@ from importlib.metadata import metadata
 
 import pytest
 
-from dpviz.docs.licences import EXTRAS, FILES, PACKAGES, notice
+from dpviz.data.samples import sample, sample_names
+from dpviz.docs.licences import EXTRAS, FILES, PACKAGES
 from tests.support import ROOT
 
 
@@ -35,7 +36,19 @@ def test_a_package_s_licence_is_the_one_that_it_states(package):
 
 
 def test_the_notice_is_up_to_date():
-    """``python -m dpviz.docs.licences > NOTICE`` writes a new file."""
-    assert (ROOT / "NOTICE").read_text(encoding="utf-8") == notice() + "\n"
+    samples = [sample(name) for name in sample_names()]
+    wanted = [f"dpviz/{name}: {what}." for name, what in FILES.items()]
+    wanted += [
+        f"dpviz/sample_data/{one.file}: {one.credit.rstrip('.')} ({one.licence})."
+        for one in samples
+    ]
+    wanted += [f"{name}: {licence}" for name, licence in PACKAGES.items()]
+    wanted += [
+        f"{name}: {licence} (extra: {extra})"
+        for extra, packages in EXTRAS.items()
+        for name, licence in packages.items()
+    ]
+    text = (ROOT / "NOTICE").read_text(encoding="utf-8")
+    assert re.findall(r"^\* (.*)$", text, flags=re.MULTILINE) == wanted
     for name in FILES:
         assert (ROOT / "dpviz" / name).exists()

@@ -1,11 +1,7 @@
-"""References to cite: the source papers of methods, and dpviz; as text, BibTeX and CITATION.cff.
-
-``python -m dpviz.papers.references > CITATION.cff`` rewrites that file.
-"""
+"""References to cite: the source papers of methods, and dpviz; as text and BibTeX."""
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 import unicodedata
@@ -140,55 +136,3 @@ def our_bibtex() -> str:
 def bibtex() -> str:
     """All BibTeX entries; dpviz is the first."""
     return "\n".join([our_bibtex(), *(one.bibtex for one in REFERENCES)])
-
-
-def citation_file() -> str:
-    """Text of CITATION.cff, generated from this module."""
-    lines = [
-        "cff-version: 1.2.0",
-        "message: If you use dpviz, please cite it, and the paper of the method that you used.",
-        "type: software",
-        f"title: {TITLE}",
-        f"abstract: {json.dumps(ABSTRACT)}",
-        f"version: {json.dumps(__version__)}",
-        f"license: {LICENCE}",
-        *([f"url: {json.dumps(ADDRESS)}"] if ADDRESS else []),
-        "authors:",
-        f"  - name: {json.dumps(AUTHOR)}",
-        "references:",
-    ]
-    for one in REFERENCES:
-        lines += [
-            f"  - type: {_cff_type(one)}",
-            f"    title: {json.dumps(one.title, ensure_ascii=False)}",
-            f"    year: {one.year}",
-            *_cff_place(one),
-            "    authors:",
-        ]
-        for author in one.authors.split(", "):
-            given, _, family = author.rpartition(" ")
-            lines += [f"      - family-names: {family}", f"        given-names: {given}"]
-    return "\n".join(lines) + "\n"
-
-
-def _cff_type(one: Reference) -> str:
-    if one.venue in _PROCEEDINGS:
-        return "conference-paper"
-    return "article" if one.venue and not one.venue.startswith("arXiv") else "generic"
-
-
-def _cff_place(one: Reference) -> list[str]:
-    if one.venue in _PROCEEDINGS:
-        return ["    conference:", f"      name: {json.dumps(_PROCEEDINGS[one.venue])}"]
-    if not one.venue:
-        return []
-    if one.venue.startswith("arXiv"):
-        return [f"    notes: {json.dumps(one.venue)}"]
-    lines = [f"    journal: {json.dumps(_JOURNALS.get(one.venue, one.venue))}"]
-    volume, _, number = one.volume.rstrip(")").partition("(")
-    lines += [f"    volume: {volume}"] if volume else []
-    return lines + ([f"    issue: {json.dumps(number)}"] if number else [])
-
-
-if __name__ == "__main__":
-    print(citation_file(), end="")
