@@ -19,7 +19,7 @@ from dpviz.family.card import VariantName
 from dpviz.grid.domain import Domain
 from dpviz.ui.data.state import DataState, bounds_of, note_bounds, noted_bounds
 from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
-from dpviz.ui.session.state import UrlState, following, working
+from dpviz.ui.session.state import UrlState, following, latest, working
 from dpviz.ui.widgets.show import lazy_expander
 
 #: A box reveals something about the data if the user drew it on a picture, or if it leaves out
@@ -352,12 +352,10 @@ def _declared(dataset: Dataset, setting: str) -> Domain | None:
 
 
 def _data_range(dataset: Dataset, far: Domain | None) -> Domain:
-    latest = st.session_state.get("domain:range")
-    if latest is None or latest[0] != (dataset.digest, far):
-        points = dataset.points
-        assert points is not None  # noqa: S101 - counts come with a domain
-        near = points if far is None else points[far.contains(points)]
-        latest = ((dataset.digest, far), Domain.from_data(near))
-        st.session_state["domain:range"] = latest
-    domain: Domain = latest[1]
-    return domain
+    points = dataset.points
+    assert points is not None  # noqa: S101 - counts come with a domain
+
+    def span() -> Domain:
+        return Domain.from_data(points if far is None else points[far.contains(points)])
+
+    return latest("domain:range", (dataset.digest, far), span)

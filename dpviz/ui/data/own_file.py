@@ -24,7 +24,7 @@ from dpviz.ui.data.state import DataState
 from dpviz.ui.messages import NothingLoadedError, plain_text, show_error
 from dpviz.ui.session.address import on_this_machine
 from dpviz.ui.session.job import Job, follow, job_of, start
-from dpviz.ui.session.state import following
+from dpviz.ui.session.state import following, latest
 from dpviz.ui.session.uploads import UPLOAD_LIMIT
 
 #: Session entries: the path of a file on this computer, and the job that reads a large file.
@@ -132,16 +132,15 @@ def choose_part(state: DataState, file: Any) -> tuple[str | None, str]:
     kind = format_of(file.name)
     if is_large(file) and kind not in PARTS:
         return None, ""
-    known = st.session_state.get(_KNOWN_PARTS)
-    if known is None or known[0] != file.file_id:
+
+    def look() -> tuple[tuple[str, ...], str]:
         try:
             upload = reader_of(file)
-            names = upload.parts() if upload else parts(file, name=file.name)
-            known = (file.file_id, names, "")
+            return tuple(upload.parts() if upload else parts(file, name=file.name)), ""
         except InputError as error:
-            known = (file.file_id, (), str(error))
-        st.session_state[_KNOWN_PARTS] = known
-    _, names, failed = known
+            return (), str(error)
+
+    names, failed = latest(_KNOWN_PARTS, file.file_id, look)
     if len(names) < 2:
         return None, failed
     current = state.get("sheet")

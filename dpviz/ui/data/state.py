@@ -19,7 +19,7 @@ from dpviz.family.parameter import CHOOSE
 from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import RELATIONS
 from dpviz.ui.session.classroom import is_guest
-from dpviz.ui.session.state import Control, UrlState, choice, whole, working
+from dpviz.ui.session.state import Control, UrlState, choice, latest, whole, working
 from dpviz.ui.widgets.parameters import take_defaults
 
 UPLOAD = "own"
@@ -145,12 +145,7 @@ def methods_of(working: Mapping[str, Any], state: UrlState) -> Sequence[str]:
 
 
 def _bounds() -> dict[str, tuple[float, float]]:
-    file = st.session_state.get(_FILE)
-    known = st.session_state.get(_BOUNDS)
-    if known is None or known[0] != file:
-        known = st.session_state[_BOUNDS] = (file, {})
-    found: dict[str, tuple[float, float]] = known[1]
-    return found
+    return latest(_BOUNDS, st.session_state.get(_FILE), dict[str, tuple[float, float]])
 
 
 def note_bounds(columns: Iterable[str], domain: Domain) -> None:

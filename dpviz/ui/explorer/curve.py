@@ -24,7 +24,7 @@ from dpviz.metrics.bands import Band, band_words
 from dpviz.ui.explorer.settings import RunSettings, second_method
 from dpviz.ui.session.cache import curve_of
 from dpviz.ui.session.job import follow, job_of, pause, start
-from dpviz.ui.session.state import UrlState
+from dpviz.ui.session.state import UrlState, latest
 from dpviz.ui.widgets.assets import component
 from dpviz.ui.widgets.live_slider import focused_slider
 
@@ -137,22 +137,18 @@ def _config_of(method: str, shown: Any, family: Family) -> Any:
 def _subject(settings: RunSettings) -> Subject:
     """The data on the screen; it is stored, because checking its domain reads all points."""
     active = settings.active
-    key = (active.dataset.digest, active.domain, active.outside)
-    known = st.session_state.get("curve:subject")
-    if known is None or known[0] != key:
-        subject = Subject(
+
+    def make() -> Subject:
+        return Subject(
             name=active.dataset.name,
             title=active.title,
             dataset=active.dataset,
             domain=active.domain,
             outside=active.outside,
         )
-        st.session_state["curve:subject"] = known = (key, subject)
-    found: Subject = known[1]
-    return found
 
+    return latest("curve:subject", (active.dataset.digest, active.domain, active.outside), make)
 
-# -- what the browser draws
 
 #: Kind of a line or of the outline of a band, and its points: value of the axis, height.
 _Line = tuple[str, list[tuple[float, float]]]

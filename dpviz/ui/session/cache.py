@@ -26,6 +26,7 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.sketch import Sketch
 from dpviz.kmeans.truth import KMeansTruth
 from dpviz.ui.session.job import PLACES
+from dpviz.ui.session.state import latest
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, true_config
@@ -72,15 +73,11 @@ _CURVES, _OWN_CURVES = 200, 20
 
 def curve_of(plan: Plan, *, is_sample: bool) -> Curve:
     """Return the curve of a plan with all points so far; sessions share those on sample sets."""
-    if is_sample:
-        kept = _shared("curves", _CURVES)
-    else:
+    kept = _shared("curves", _CURVES)
+    if not is_sample:
         # Curves keep their data, so those of other data are forgotten.
         digest = plan.subjects[0].dataset.digest
-        known = st.session_state.get("curves")
-        if known is None or known[0] != digest:
-            known = st.session_state["curves"] = (digest, LRUCache(_OWN_CURVES))
-        kept = known[1]
+        kept = latest("curves", digest, lambda: LRUCache(_OWN_CURVES))
     return kept.get(curve_key(plan), lambda: Curve(plan))
 
 

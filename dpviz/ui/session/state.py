@@ -1,17 +1,16 @@
 """Controls and the link: the URL contains every control, and every value is checked.
 
-Streamlit's ``bind="query-params"`` adds no step to the browser's history, ignores invalid values
-without a message, and does not work with live sliders. Its ``persist_state`` keeps a widget's
-value, but then neither a link nor Back nor another page can set it. So this module stores the
-controls; values that are not part of the link use ``persist_state``.
+Streamlit's ``bind="query-params"`` adds no step to the browser's history, ignores invalid values,
+and does not work with live sliders; neither a link nor another page can set what ``persist_state``
+keeps. So this module stores the controls; other values use ``persist_state``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -25,6 +24,8 @@ _WORKING = "app:working"
 MAX_SEED = 2**31 - 1
 
 _NOTHING = object()
+
+T = TypeVar("T")
 
 
 class CorrectedError(InputError):
@@ -307,6 +308,14 @@ def working() -> dict[str, Any]:
     """Values that the user chose on any page, by the names of their controls."""
     found: dict[str, Any] = st.session_state.setdefault(_WORKING, {})
     return found
+
+
+def latest(entry: str, key: Hashable, make: Callable[[], T]) -> T:
+    """Return what the session stores for a key; make it again if the key has changed."""
+    known: tuple[Hashable, T] | None = st.session_state.get(entry)
+    if known is None or known[0] != key:
+        known = st.session_state[entry] = (key, make())
+    return known[1]
 
 
 def opened(page: str) -> None:
