@@ -13,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 
-from dpviz.base.errors import InputError, shown
 from dpviz.base.tables import read_table_file
 from dpviz.data.samples import sample
 from dpviz.experiments.paper_sets import PAPER_SETS, PaperSet
@@ -130,13 +129,6 @@ PRINTED = {
 
 #: DS2 in the paper: number of records, k, and number of average-subband cells that are <= 0.
 _DS2 = (31_200, 144, 241)
-
-
-def preset(name: str) -> Preset:
-    """Return the preset with this name; otherwise raise InputError that lists the names."""
-    if name not in PRESETS:
-        raise InputError(f'figure "{shown(name)}" is unknown: choose from {", ".join(PRESETS)}.')
-    return PRESETS[name]
 
 
 def plans(

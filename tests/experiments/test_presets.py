@@ -15,8 +15,8 @@ from dpviz.commands.figures import figures_command
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import sample_names
 from dpviz.experiments import sweep
-from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS
-from dpviz.experiments.presets import PRESETS, figure_table, plans, preset, rank_table
+from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS, figure
+from dpviz.experiments.presets import PRESETS, figure_table, plans, rank_table
 from dpviz.experiments.sweep import Subject, rows_of, run_sweep, subject_of_sample, summary
 from dpviz.families import CARDS
 from dpviz.wavecluster.parameters import Config
@@ -82,7 +82,7 @@ def test_a_menu_that_cuts_them_off_still_tells_them_apart():
     ],
 )
 def test_presets_draw_what_the_papers_say(name, methods, lowest, highest, scores, repeats):
-    one = preset(name)
+    one = PRESETS[name]
     assert one.methods == tuple(methods.split())
     assert (min(one.epsilons), max(one.epsilons)) == (lowest, highest)
     assert tuple(one.scores) == tuple(scores.split())
@@ -100,7 +100,7 @@ def test_parameters_are_those_of_the_papers():
         assert rows["000-6", method].alpha == alpha
     assert rows["000-6", "baseline"].synopsis == "adaptive_grid"
     assert {
-        (rows["000-6", m].wavelet, rows["000-6", m].level) for m in preset("000-6").methods
+        (rows["000-6", m].wavelet, rows["000-6", m].level) for m in PRESETS["000-6"].methods
     } == {("haar", 1)}
     for method in ("dplloyd", "mcmc"):
         config = rows["002-1", method]
@@ -118,8 +118,8 @@ def test_parameters_are_those_of_the_papers():
 
 
 def test_unknown_figures_are_refused_with_the_choices():
-    with pytest.raises(InputError, match='figure "000-9" is unknown: choose from 000-5, '):
-        preset("000-9")
+    with pytest.raises(InputError, match='figure "000-9" is unknown: choose from '):
+        figure("000-9")
 
 
 # -- plans -------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def ranks(points, grid, density, epsilons=(0.1, 1.0)):
     settings = {"grid": grid, "density": density}
     one = Subject(name="any name", title="", dataset=dataset, settings=settings)
     plan = sweep.Plan(
-        subjects=(one,), methods=preset("000-5").methods, epsilons=epsilons,
+        subjects=(one,), methods=PRESETS["000-5"].methods, epsilons=epsilons,
         seeds=tuple(range(5)), variant="published", scores=("k",),
     )  # fmt: skip
     table = run_sweep(plan)
@@ -254,11 +254,13 @@ def test_the_command_writes_rows_summaries_and_ranks(command):
     assert report["rows"] == len(rows) == 4 * 9 * 2
     assert set(rows["data"]) == {"mine"}
     assert rows[["k", "ocm", "two_ce", "ocm_alone", "two_ce_alone"]].notna().all(axis=None)
-    (plan,) = set(plans([preset("000-5"), preset("000-8")], [subject("mine")], repeats=2).values())
+    (plan,) = set(
+        plans([PRESETS["000-5"], PRESETS["000-8"]], [subject("mine")], repeats=2).values()
+    )
     expected = run_sweep(plan)
     assert (out / "rows.csv").read_text() == expected.to_csv(index=False)
     for name in ("000-5", "000-8"):
-        text_of = figure_table(preset(name), expected).to_csv(index=False)
+        text_of = figure_table(PRESETS[name], expected).to_csv(index=False)
         assert (out / f"{name}.csv").read_text() == text_of
     assert [one["name"] for one in report["figures"]] == ["000-5", "000-8"]
     assert "k' (mean) by epsilon" in text

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpviz.commands.command_line import main
-from dpviz.experiments.presets import plans, preset
+from dpviz.experiments.presets import PRESETS, plans
 from dpviz.experiments.sweep import Subject, run_sweep
 from dpviz.grid.counts import tally
 from dpviz.grid.domain import Domain
@@ -249,7 +249,7 @@ def test_figure_7_of_the_paper_comes_out_over_cells(reference):
     dataset = replace(reference("ds1"), domain=Domain(((0, 1e6), (0, 1e6))))
     settings = {"grid": 64, "density": 0.58}
     ds1 = Subject(name="ds1", title="DS1", dataset=dataset, settings=settings)
-    plan = plans([preset("000-7")], [ds1])["000-7"]
+    plan = plans([PRESETS["000-7"]], [ds1])["000-7"]
     table = run_sweep(replace(plan, scores=("f_cells", "f_measure")))
     spans = f"range of the data, not private: {Domain.from_data(dataset.points)}"
     assert set(table["domain"]) == {spans}
