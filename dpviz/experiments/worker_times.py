@@ -244,19 +244,21 @@ class WorkerTimes:
         invalid.
         """
         check_price(price)
-        rows = []
-        for workers in WORKERS:
-            hours = self.worker_hours(method, points, workers)
-            row = {
+        rows = [
+            {
                 "workers": workers,
                 "seconds": self.seconds(method, points, workers),
                 "S(m)": self.models[method].speedup(points, workers),
-                "worker-hours": hours,
+                "worker-hours": self.worker_hours(method, points, workers),
                 "records in an hour": self.an_hour(method, workers),
             }
-            costs = {"cost of the run": price * hours, "cost of an hour": price * workers}
-            rows.append(row | (costs if price else {}))
-        return pd.DataFrame(rows)
+            for workers in WORKERS
+        ]
+        table = pd.DataFrame(rows)
+        if price:
+            table["cost of the run"] = price * table["worker-hours"]
+            table["cost of an hour"] = price * table["workers"]
+        return table
 
     def records_frame(self, method: str) -> pd.DataFrame:
         """Return times by number of records: all measured runs, and the model of ``method``."""

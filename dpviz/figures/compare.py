@@ -344,18 +344,14 @@ def _alt(charts: Sequence[Chart], methods: Sequence[str], axis: Parameter, line:
         described.append(f"{chart.heading}: {', '.join(ends) or 'nothing run yet'}{true}.")
     names = list(dict.fromkeys(score_of(chart.score).title for chart in charts))
     over = lower_first(axis.label).removesuffix(axis.sign).strip()
-    return (
-        f"{main.capitalize()} of {', '.join(names)} over the {over}, with a band of "
-        f"{_held(charts)}. {' '.join(described)}"
-    )
-
-
-def _held(charts: Sequence[Chart]) -> str:
-    draws = [int(n) for chart in charts if len(chart.table) for n in chart.table["draws"].unique()]
-    words = {band_words(n) for n in draws}
+    words = {band_words(int(n)) for chart in charts for n in chart.table.get("draws", ())}
+    held = f"{band_words(ENOUGH)}, and of all draws if there are fewer than {ENOUGH} draws"
     if len(words) == 1:
-        return words.pop()
-    return f"{band_words(ENOUGH)}, and of all draws if there are fewer than {ENOUGH} draws"
+        (held,) = words
+    return (
+        f"{main.capitalize()} of {', '.join(names)} over the {over}, with a band of {held}. "
+        f"{' '.join(described)}"
+    )
 
 
 def summary_frame(charts: Sequence[Chart], axis: Parameter = EPSILON) -> pd.DataFrame:

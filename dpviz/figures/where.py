@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpviz.data.cities import cities_within
+from dpviz.data.cities import City, cities_within
 from dpviz.figures.ground import PLAIN
 from dpviz.figures.marks import base_layout, literal, marker, scatter, shape
 from dpviz.figures.panels import Panels, add_axes, on
@@ -33,27 +33,23 @@ def where_map(columns: Sequence[str], box: Domain | None, mode: Mode) -> Panels:
     add_axes(layout, columns, view, 1, (0, 1), (0, 1))
     # Without a shape the figure keeps its height; it starts anew for each box, as all maps do.
     layout["meta"] = {"across": 1}
-    x: list[float] = []
-    y: list[float] = []
-    names: list[str] = []
+    apart = _APART * (view.highs - view.lows)
+    named: list[City] = []
     for city in cities_within(*view.bounds):
         far = all(
-            abs(city.lon - lon) > _APART[0] * (view.highs[0] - view.lows[0])
-            or abs(city.lat - lat) > _APART[1] * (view.highs[1] - view.lows[1])
-            for lon, lat in zip(x, y, strict=True)
+            abs(city.lon - one.lon) > apart[0] or abs(city.lat - one.lat) > apart[1]
+            for one in named
         )
         if far and view.lows[0] <= city.lon <= view.highs[0]:
-            x.append(city.lon)
-            y.append(city.lat)
-            names.append(city.name)
-        if len(names) == _MOST:
+            named.append(city)
+        if len(named) == _MOST:
             break
     ink = INK[mode]
     dots = scatter(
         "markers+text",
-        x,
-        y,
-        text=[literal(one) for one in names],
+        [one.lon for one in named],
+        [one.lat for one in named],
+        text=[literal(one.name) for one in named],
         textposition="top center",
         textfont={"size": 11, "color": ink},
         marker=marker(5, ink),

@@ -14,7 +14,7 @@ from dpviz.figures.kmeans.centres import centres, walk
 from dpviz.figures.kmeans.picture import KMeansPicture
 from dpviz.figures.kmeans.regions import frame as frame_of_centres
 from dpviz.figures.kmeans.regions import overlay_heading, private_ground
-from dpviz.figures.marks import ROW, Trace, axis_title, bar, marker, scatter, shape
+from dpviz.figures.marks import ROW, Trace, bar, chart_axis, marker, scatter, shape
 from dpviz.figures.panels import Panels, add_chart_axes, add_heading, add_maps, on, place
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, blend
 from dpviz.kmeans.chain import Chain
@@ -72,12 +72,8 @@ def noise_frame(picture: KMeansPicture) -> pd.DataFrame:
     """Table of noisy updates: one row per iteration and cluster, or one per spent amount."""
     run = picture.before
     if not run.iterations:
-        return pd.DataFrame(
-            [
-                {"step": one.step, "epsilon": one.epsilon, "noise scale": one.scale}
-                for one in run.ledger
-            ]
-        )
+        spends = [(one.step, one.epsilon, one.scale) for one in run.ledger]
+        return pd.DataFrame(spends, columns=["step", "epsilon", "noise scale"])
     rows = []
     for number, iteration in enumerate(run.iterations, start=1):
         part = pd.DataFrame(iteration.centers, columns=[f"centre {one}" for one in picture.columns])
@@ -102,16 +98,11 @@ def _chart_axes(
 ) -> None:
     """Add the axes of a chart that does not show the domain: their names and further properties."""
     (left, right), height = place((0, 1), (panel - 1, panels))
-    extent = (left + (0.04 if panel > 1 else 0.0), right), height
+    extent = (left + 0.04 * (panel > 1), right), height
     # Bars need a line at zero on the vertical axis only.
-    looks = [
-        {"title": axis_title(name), "tickfont": {"size": 11}, **look}
-        for name, look in (
-            (across, {"showgrid": False, **more_across}),
-            (up, {"type": "linear", **more_up}),
-        )
-    ]
-    add_chart_axes(layout, panel, extent, looks[0], looks[1])
+    looks = {"zeroline": True, "type": "linear", **more_up}
+    first, second = chart_axis(across, showgrid=False, **more_across), chart_axis(up, **looks)
+    add_chart_axes(layout, panel, extent, first, second)
 
 
 def _spends(picture: KMeansPicture) -> Panels:
@@ -194,7 +185,7 @@ def draw(picture: KMeansPicture) -> Panels:
     dots = {**dash, "dash": "dot"}
     data.append(scatter("lines", steps, least, name="smallest S", line=dots, **on(2)))
     layout = picture.layout(legend={**ROW, "y": -0.14})
-    whole = {"dtick": 1 if ends[1] <= 20 else None, "showgrid": False, "zeroline": False}
+    whole = {"dtick": 1 if ends[1] <= 20 else None}
     for panel, up, more in ((1, "NICV", {"rangemode": "tozero"}), (2, "contour coefficient S", {})):
         _chart_axes(layout, panel, 2, "iteration", up, whole, more)
     add_heading(layout, 1, "<b>error of all records</b>")

@@ -107,7 +107,9 @@ def draw(picture: WaveClusterPicture, *, small: bool = False) -> StagePair:
     for drawn in traces:
         drawn += [_borders(picture.true.level, picture.mode), _labels(bands, picture.mode, short)]
     padded = any(side % 2**picture.true.level for side in picture.true.counts.shape)
-    heading = _heading(picture.true.level, short)
+    heading = f"all subbands, {_levels(1, picture.true.level)}"
+    if picture.true.level > (labelled := _LABELLED[short]):
+        heading += f"; in the corner {average.name}, {_levels(labelled + 1, picture.true.level)}"
     return StagePair(
         title="All subbands",
         traces=traces,
@@ -269,12 +271,6 @@ def _borders(level: int, mode: Mode) -> Trace:
         x += [inner, inner, None, 0, outer, None]
         y += [0, outer, None, inner, inner, None]
     return scatter("lines", x, y, line={"color": INK[mode], "width": 1}, opacity=0.45)
-
-
-def _heading(last: int, small: bool) -> str:
-    title = f"all subbands, {_levels(1, last)}"
-    first = _LABELLED[small] + 1
-    return title if last < first else f"{title}; in the corner LL{last}, {_levels(first, last)}"
 
 
 def _levels(first: int, last: int) -> str:

@@ -34,14 +34,11 @@ def detected_mistakes() -> None:
         "DP-Refine and Two-stage take so long that we made fewer runs: see the table.) This audit "
         "can't find the other mistakes, for these reasons:"
     )
-    not_found = {
-        reason: [row for row in halved if row.reason == reason] for reason in steps.REASONS
-    }
     st.markdown(
         "\n".join(
-            f"- **{len(rows)}, {reason}:** {steps.REASONS[reason]} ({_steps_text(rows)})."
-            for reason, rows in not_found.items()
-            if rows
+            f"- **{len(rows)}, {reason}:** {why} ({_steps_text(rows)})."
+            for reason, why in steps.REASONS.items()
+            if (rows := [row for row in halved if row.reason == reason])
         )
     )
     table = steps.frame(steps.table())

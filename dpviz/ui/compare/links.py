@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from dpviz.commands.reproduce import columns_option
@@ -61,19 +62,9 @@ def python_lines(request: SweepRequest) -> str:
     if not names:
         return ""
     plan = request.plans[names[0]]
-    given: dict[str, Any] = {
-        "methods": plan.methods,
-        "epsilons": plan.epsilons,
-        "seeds": plan.seeds,
-        "variant": plan.variant,
-        "neighbours": plan.neighbours,
-        "options": dict(plan.options),
-        "scores": plan.scores,
-        "axis": plan.axis,
-        "values": plan.values,
-    }
+    given = [one.name for one in fields(plan) if one.name != "subjects"]
     subjects = "".join(f"subject_of_sample({name!r}), " for name in names)
-    arguments = "".join(f"    {name}={value!r},\n" for name, value in given.items())
+    arguments = "".join(f"    {name}={getattr(plan, name)!r},\n" for name in given)
     return (
         "from dpviz.experiments.sweep import Plan, run_sweep, subject_of_sample\n"
         "from dpviz.privacy.ledger import Neighbours\n\n"

@@ -52,6 +52,7 @@ from dpviz.ui.widgets.show import theme_mode
 from dpviz.wavecluster.coarse import FINE, joined
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.fates import Fates
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run
 from dpviz.wavecluster.scores import CELLS_WRONG, HELD_OUT, RANK, RANK_ERROR, SCORES, relative_error
 from dpviz.wavecluster.surprises import surprises
@@ -130,9 +131,7 @@ class WaveClusterExplorer(Explorer):
     def run_both(settings: RunSettings) -> WaveClusterRuns:
         """Run the method on the chosen data, once without noise and once with its noise."""
         active, config = settings.active, settings.config
-        grid, truth = truth_of(
-            active.dataset, config, active.domain, active.outside, is_sample=active.is_sample
-        )
+        grid, truth = _truth_of(active, config)
         private = run_of(
             # The key consists of values, because a grid would keep millions of records in memory.
             (
@@ -152,13 +151,7 @@ class WaveClusterExplorer(Explorer):
         )
         if private.decision:
             # The method chose g and p, so the true run beside it must use the same values.
-            grid, truth = truth_of(
-                active.dataset,
-                private.config,
-                active.domain,
-                active.outside,
-                is_sample=active.is_sample,
-            )
+            grid, truth = _truth_of(active, private.config)
         return WaveClusterRuns(grid=grid, truth=truth, private=private)
 
     @cached_property
@@ -195,10 +188,7 @@ class WaveClusterExplorer(Explorer):
         side = sample(active.dataset.name).grid if active.is_sample else FINE
         if truth.source.fixed or max(truth.source.shape) >= side:
             return None
-        config = replace(self.closer.config, grid=side)
-        _, fine = truth_of(
-            active.dataset, config, active.domain, active.outside, is_sample=active.is_sample
-        )
+        _, fine = _truth_of(active, replace(self.closer.config, grid=side))
         return joined(truth, fine)
 
     @property
@@ -507,6 +497,12 @@ class WaveClusterExplorer(Explorer):
         )
         table.index.name = "cluster"
         return table
+
+
+def _truth_of(active: ActiveData, config: Config) -> tuple[Grid, Truth]:
+    return truth_of(
+        active.dataset, config, active.domain, active.outside, is_sample=active.is_sample
+    )
 
 
 def _price(scores: list[float], found: Run) -> str:

@@ -69,18 +69,13 @@ _MARK = ' class="dpv-here"'
 def with_and_without(look: Look) -> Bars:
     """Distribution of the number of clusters with and without the sample set's person."""
     found = [Counter(min(number, _MOST_CLUSTERS) for number in one) for one in look.outcomes]
-    numbers = sorted({*found[0], *found[1]})
-    labels = [
-        f"{number} or more clusters" if number == _MOST_CLUSTERS else counted(number, "cluster")
-        for number in numbers
-    ]
+    labels = {number: counted(number, "cluster") for number in sorted({*found[0], *found[1]})}
+    if _MOST_CLUSTERS in labels:
+        labels[_MOST_CLUSTERS] = f"{_MOST_CLUSTERS} or more clusters"
     return Bars(
         title=f"Number of results, in {DRAWS} draws each",
         names=("with Sam", "without Sam"),
-        rows=[
-            (label, [one[number] for one in found])
-            for label, number in zip(labels, numbers, strict=True)
-        ],
+        rows=[(label, [one[number] for one in found]) for number, label in labels.items()],
     )
 
 

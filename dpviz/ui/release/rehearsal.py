@@ -381,14 +381,9 @@ def _offer(state: UrlState, plan: Plan) -> None:
 
 
 def _take(state: UrlState, plan: Plan, found: Rehearsal) -> None:
-    taken = found.taken
-    request = taken.plan.request
-    _known()[replace(plan, request=request)] = taken
-    _set(state, plan, request)
-
-
-def _set(state: UrlState, plan: Plan, request: Request) -> None:
     """Set the controls to the settings of a plan, which public data recommend."""
+    request = found.taken.plan.request
+    _known()[replace(plan, request=request)] = found.taken
     state.set("method", request.config.method)
     for parameter in request.family.parameters:
         if request.card.parameter(parameter.name) and not (

@@ -166,8 +166,10 @@ def steps(state: DataState) -> None:
         if owner_panel():
             source, total = payer(draft)
             budget_bar(source, total, draft.request.config.epsilon)
+            config, persons = draft.request.config, draft.request.persons
             with meaning:
-                _meaning(draft, source, total)
+                left = _remaining(source, total)
+                epsilon_panel(config.epsilon, config.neighbours, persons=persons, left=left)
             if not refused:
                 confirm(state, draft, source, total)
 
@@ -313,11 +315,6 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
     show_bar(parts, sentence, below)
     if account and account.entries:
         _entries(account)
-
-
-def _meaning(draft: ReleaseDraft, source: str, total: float | None) -> None:
-    config, left = draft.request.config, _remaining(source, total)
-    epsilon_panel(config.epsilon, config.neighbours, persons=draft.request.persons, left=left)
 
 
 def _remaining(source: str, total: float | None) -> float:

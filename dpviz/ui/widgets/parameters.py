@@ -17,7 +17,7 @@ from dpviz.family.parameter import CHOOSE, PRIVATE, Parameter
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.messages import plain_text
 from dpviz.ui.session.state import Control, UrlState, choice, following, number, sides, whole
-from dpviz.ui.widgets.live_slider import CurvePlace, LiveValue, live_slider
+from dpviz.ui.widgets.live_slider import CurvePlace, live_slider
 
 
 def parser(parameter: Parameter) -> Callable[[str], Any]:
@@ -110,38 +110,9 @@ def slider(
 ) -> bool:
     """Show a parameter's live sliders in ``places``; return False during a drag."""
     one, value, key = parameter, state.get(parameter.link), state.key(parameter.link)
-    if not isinstance(value, tuple):
-        with next(places):
-            return _live(one, key, value, disabled=disabled, curve=curve).settled
-    # These sliders store their own values, so the program must set these values, too.
-    if st.session_state.get(f"{key}:drawn") != value:
-        st.session_state.update({f"{key}:{axis}": side for axis, side in enumerate(value)})
-    found, settled = [], True
-    for axis, column in enumerate(columns[: len(value)]):
-        own, label = f"{key}:{axis}", f"{one.label} · {column}"
-        with next(places):
-            drawn = _live(one, own, st.session_state[own], label, disabled=disabled, curve=curve)
-        found.append(int(drawn.value))
-        settled &= drawn.settled
-    st.session_state[f"{key}:drawn"] = tuple(found)
-    state.set(one.link, tuple(found))
-    return settled
-
-
-def _live(
-    one: Parameter,
-    key: str,
-    value: float,
-    label: str = "",
-    *,
-    disabled: bool = False,
-    curve: CurvePlace | None = None,
-) -> LiveValue:
     low_label, high_label = one.ends
-    return live_slider(
-        label or one.label,
-        key=key,
-        value=value,
+    show = partial(
+        live_slider,
         low=one.low or 0.0,
         high=one.high or 0.0,
         step=one.step,
@@ -154,6 +125,22 @@ def _live(
         disabled=disabled,
         curve=curve,
     )
+    if not isinstance(value, tuple):
+        with next(places):
+            return show(one.label, key=key, value=value).settled
+    # These sliders store their own values, so the program must set these values, too.
+    if st.session_state.get(f"{key}:drawn") != value:
+        st.session_state.update({f"{key}:{axis}": side for axis, side in enumerate(value)})
+    found, settled = [], True
+    for axis, column in enumerate(columns[: len(value)]):
+        own, label = f"{key}:{axis}", f"{one.label} · {column}"
+        with next(places):
+            drawn = show(label, key=own, value=st.session_state[own])
+        found.append(int(drawn.value))
+        settled &= drawn.settled
+    st.session_state[f"{key}:drawn"] = tuple(found)
+    state.set(one.link, tuple(found))
+    return settled
 
 
 def per_column_switch(
