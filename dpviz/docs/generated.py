@@ -85,9 +85,6 @@ def page_text(path: str) -> str:
     return text
 
 
-# -- methods -----------------------------------------------------------------------------
-
-
 def method_text(card: Card) -> str:
     """Return the text of the page of a method."""
     family = FAMILIES[card.family]
@@ -151,9 +148,6 @@ def written(card: Card) -> str:
     )
 
 
-# -- settings, terms ---------------------------------------------------------------------
-
-
 def _values(one: Parameter) -> str:
     if one.options:
         return ", ".join(one.options)
@@ -169,9 +163,6 @@ def _values(one: Parameter) -> str:
 def anchor(name: str) -> str:
     """Return the anchor of a parameter's heading."""
     return name.replace("_", "-")
-
-
-# -- commands ----------------------------------------------------------------------------
 
 
 def _usage(parser: argparse.ArgumentParser) -> str:
@@ -192,9 +183,6 @@ def _names(one: argparse.Action) -> str:
 def _default_of(one: argparse.Action) -> Any:
     shown = one.default not in (None, False, "", argparse.SUPPRESS) and one.nargs != 0
     return one.default if shown else ""
-
-
-# -- Python --------------------------------------------------------------------------------
 
 
 def _object(module: str, name: str) -> str:
@@ -287,9 +275,6 @@ def inline(text: str) -> str:
         code(piece.strip("`").rpartition("`")[2].lstrip("~.")) if number % 2 else plain(piece)
         for number, piece in enumerate(pieces)
     )
-
-
-# -- format of a release -------------------------------------------------------------------
 
 
 def _kind(rule: dict[str, Any]) -> str:

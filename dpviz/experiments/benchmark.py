@@ -230,8 +230,6 @@ def promises_privacy(method: str, variant: str) -> bool:
     return method in CARDS and CARDS[method].variant(variant).private
 
 
-# -- the file ----------------------------------------------------------------------------
-
 SERIES = ("score", "data", "method", "variant")
 NUMBERS = ("epsilon", "draws", "mean", "median", "low", "high")
 

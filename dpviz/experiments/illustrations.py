@@ -154,7 +154,6 @@ _READ: _Illustrations = read_table_file(Path(__file__).with_suffix(".toml"), _Il
 #: Figures that are not sweeps, by name.
 ILLUSTRATIONS = {one.name: one for one in _READ.pictures + _READ.noise + _READ.times}
 
-#: All figures by name.
 FIGURES: dict[str, Figure] = dict(sorted({**PRESETS, **ILLUSTRATIONS}.items()))
 
 

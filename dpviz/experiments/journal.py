@@ -21,7 +21,6 @@ from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.replace import replacing
 from dpviz.base.serialize import no_formulas
 
-#: Scores of a row by name.
 Scores = dict[str, float]
 
 #: Columns that identify the rows of a sweep. A table with all of these columns is from a sweep.

@@ -57,5 +57,4 @@ class PaperSet:
         return dataset.take(np.random.default_rng(0).permutation(dataset.n))
 
 
-#: The papers' sets by name.
 PAPER_SETS = {one.name: one for one in read_rows(Path(__file__).with_suffix(".toml"), PaperSet)}

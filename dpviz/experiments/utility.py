@@ -1,9 +1,9 @@
 """The cost of soundness: scores of sound and published variants, from ``tests.benchmarks.utility``.
 
-The sound variant runs on a declared domain, the published variant on the range of the data. The
-difference has two causes: the mechanism, and a domain larger than the data. So the sound variant is
-also measured on the range. Each run is compared with the noise-free clustering on the same domain
-(and grid). A domain rescales the axes, so NICV differs between them; its ratio hardly does.
+The sound variant runs on a declared domain, the published variant on the range of the data. To tell
+the mechanism from the larger domain, the sound variant is also measured on the range. Each run is
+compared with the noise-free clustering on the same domain (and grid); NICV differs between domains,
+its ratio hardly does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ FILE = Path(__file__).with_name("utility.json")
 #: Scores for which lower values are better; the noise-free clustering has DSG_C 0 and NICV ratio 1.
 LESS_IS_BETTER = {"dsg_c": "DSG_C", "nicv_ratio": "NICV ratio"}
 
-#: Readable names of all scores.
 SCORES = {**LESS_IS_BETTER, "f_measure": "F-measure"}
 
 #: Budget of the results in the sentence.

@@ -273,8 +273,6 @@ class Row:
         return f"{text}; about {float(f'{many:.2g}'):,.0f} draws would decide"
 
 
-# -- the files -----------------------------------------------------------------------------
-
 #: Default formats of the number, by the key of the claim.
 _SHOWN_AS = {
     "number": "{value:.6g}",

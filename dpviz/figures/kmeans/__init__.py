@@ -12,7 +12,6 @@ from dpviz.figures.kmeans.picture import picture_of as picture_of
 from dpviz.figures.panels import Panels
 from dpviz.kmeans.run import KMeansRun
 
-#: Titles of the views.
 VIEWS = {
     "regions": "Clusters",
     "iterations": "Iterations",

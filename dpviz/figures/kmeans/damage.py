@@ -1,11 +1,7 @@
 """What the noise did to the centres, drawn on the private map of an explorer.
 
-* A true cluster without a private centre has a dashed ring at its true mean, and its number is
-  struck through.
-* Thick lines join the true mean of a cluster with its centres if it has several.
-* A centre far from all true means has a red ring and a line to the nearest mean.
-
-These marks are made from the true clusters, so they are only in the owner's picture.
+:func:`legend` says what the marks mean. Rings without a centre and ends of lines are at the true
+means of clusters. So these marks are only in the owner's picture.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ from dpviz.figures.wavecluster.picture import picture_of as picture_of
 from dpviz.figures.wavecluster.stage import StagePair, draw_values
 from dpviz.wavecluster.pipeline import Run
 
-#: Titles of the views.
 VIEWS = {
     "clusters": "Clusters",
     "significant": "Significant cells",
@@ -49,7 +48,6 @@ STAGES: dict[str, tuple[str, ...]] = {
     "clusters": ("clusters",),
 }
 
-#: Views that show the mosaic of the subbands.
 WITH_SUBBANDS = ("details", "overview")
 
 #: Views that show counts or coefficients.

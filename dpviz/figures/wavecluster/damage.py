@@ -1,12 +1,7 @@
 """What the noise did to the clusters, drawn on the private map of an explorer.
 
-* Invented clusters are hatched, with a red outline and the number "+16".
-* True clusters that are lost, grown, shrunk or split have a dashed outline. The number of a lost
-  cluster is struck through.
-* A thick line joins the numbers of true clusters that became one cluster.
-* The number of a piece that split off has the sign "÷".
-
-These marks are made from the true clusters, so they are only in the owner's picture.
+:func:`legend` says what the marks mean; the number of a lost cluster is struck through. They are
+made from the true clusters, so they are only in the owner's picture.
 """
 
 from __future__ import annotations

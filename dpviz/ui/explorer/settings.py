@@ -35,7 +35,6 @@ from dpviz.ui.widgets.parameters import (
 from dpviz.ui.widgets.readouts import Promise
 from dpviz.ui.widgets.stamp import Stamp
 
-#: Help on the switch that draws the true points over the private panel.
 ABOUT_POINTS = (
     "Shows the true points in grey over the noisy side. A release does not have them, and only "
     "people who may see the records may see these points."

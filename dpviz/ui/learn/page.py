@@ -38,7 +38,6 @@ _TEXT = "learn:text"
 #: Session entry: a step and its bars; they do not change while a slider is dragged.
 _BARS = "learn:bars"
 
-#: All names that a lesson may use.
 KNOWN = Known(explorers=tuple(EXPLORERS), facts=FACTS, bars=tuple(BARS))
 
 _mount_keys = component("lesson_keys")

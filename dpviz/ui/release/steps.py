@@ -11,7 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.session.state import UrlState, following
 
-#: Titles of the steps; their numbers begin with 1.
 TITLES = ("File", "Where", "Who is protected", "Rehearse", "Sign")
 FILE, WHERE, WHO, REHEARSE, SIGN = range(1, 6)
 

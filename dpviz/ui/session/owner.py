@@ -1,8 +1,7 @@
 """The file of budgets that a visitor of the release page can see and spend.
 
-On a personal computer all budgets are in one file. On a shared server each visitor has a file,
-which belongs to their login or to a key that the server makes and nobody can guess. So no visitor
-can see, spend or detect another visitor's sources.
+On a shared server each visitor has a file, which belongs to their login or to a key that nobody can
+guess. So no visitor can see, spend or detect another visitor's sources.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""“About this picture”: a help text below every figure.
-
-The texts are in a file of the front end. The browser opens and closes the text without the server.
-"""
+"""“About this picture”: a help text below every figure, which the browser opens and closes."""
 
 from __future__ import annotations
 
@@ -32,7 +29,6 @@ _SIDES = (
 
 _TEXT = (FRONTEND / "about_picture.toml").read_text(encoding="utf-8").replace("{sides}", _SIDES)
 
-#: Help texts, by the names of the figures.
 ABOUT = {name: AboutPicture(**one) for name, one in tomllib.loads(_TEXT).items()}
 
 _TITLES = {"shows": "What it shows", "read": "How to read it", "attempt": "What to try"}
