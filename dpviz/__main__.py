@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import NoReturn
 
 from dpviz.base.ending import ended_by
-from dpviz.base.lazy import LARGE, load_on_use
 
 #: Signals that end a command in the same way as Ctrl-C, so that its temporary files are removed.
 #: SIGHUP is sent when a terminal is closed or a connection breaks; Windows does not have it.
@@ -49,7 +48,6 @@ def run() -> int:
             signal.signal(one, signal.default_int_handler)
     try:
         # These imports take a moment, so they are inside ``try`` to handle Ctrl-C.
-        load_on_use(*LARGE)
         from dpviz.commands.command_line import main
 
         return main()

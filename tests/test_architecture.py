@@ -11,7 +11,8 @@ from tests.support import ROOT
 
 #: Packages of dpviz, starting with the lowest; packages in one row don't import each other.
 FLOORS = (
-    ("base", "metrics"),
+    ("base",),
+    ("metrics",),
     ("grid",),
     ("privacy",),
     ("data",),

@@ -31,6 +31,8 @@ from streamlit.web.server.starlette.starlette_app import create_streamlit_routes
 from dpviz.base.errors import InputError
 from dpviz.server import web as server_module
 from dpviz.ui.session import address, leave
+from tests.benchmarks.soak import Session
+from tests.benchmarks.soak import server as benchmarked_server
 from tests.browser.conftest import (
     await_health,
     end,
@@ -434,8 +436,22 @@ def test_a_request_for_the_page_begins_imports_and_a_session_begins_after_them(
 def test_the_libraries_that_a_request_imports_are_there() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "from dpviz.server import web; web._loading().join(); import sys; "
-         "assert {'numba', 'pandas', 'plotly', 'scipy.optimize'} <= {*sys.modules}; "
+         "assert {'numba', 'scipy.ndimage', 'scipy.optimize'} <= {*sys.modules}; "
          "assert not [one for one in sys.modules if one.startswith('dpviz.ui.explorer')]"],
         capture_output=True, text=True, check=True, cwd=ROOT,
     )  # fmt: skip
     assert not done.stderr
+
+
+def test_a_visitor_of_the_first_page_needs_no_library_of_tables(tmp_path: Path) -> None:
+    async def visit(url: str) -> None:
+        session = await Session(url).open()
+        await session.until(lambda: "epsilon::input" in session.widgets)
+        await session.move()
+        await session.leave()
+
+    with benchmarked_server(tmp_path, free_port()) as (url, process):
+        asyncio.run(visit(url))
+        loaded = " ".join(one.path for one in process.memory_maps())
+    assert "/numba/" in loaded
+    assert not [one for one in ("pandas", "pyarrow", "sklearn") if f"/{one}/" in loaded]

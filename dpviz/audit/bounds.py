@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-from scipy import special
 
 from dpviz.base.arrays import Floats, Indices
+from dpviz.base.lazy import special
 
 Sign = Literal[">=", "<=", "==", "!="]
 

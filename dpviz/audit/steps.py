@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import pandas as pd
-
 from dpviz.audit.planted import HALF, NONE
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.tables import read_rows
 from dpviz.families import CARDS
 

@@ -1,47 +1,42 @@
-"""Libraries that a command loads only when it uses them."""
+"""Large libraries, which their first use loads: a server or a short command may not need them."""
 
 from __future__ import annotations
 
-import sys
-from importlib.util import find_spec, module_from_spec
-from threading import RLock
+from importlib import import_module
 from types import ModuleType
-from typing import Any
-
-#: Large libraries that many commands do not use; a short command would take three times as long.
-LARGE = (
-    *("pandas", "pyarrow"),
-    *(f"pyarrow.{part}" for part in ("compute", "csv", "feather", "fs", "parquet")),
-    *(f"scipy.{part}" for part in ("ndimage", "optimize", "sparse", "spatial", "special")),
-)
-
-_LOADING = RLock()
+from typing import TYPE_CHECKING, Any
 
 
-class _Unloaded(ModuleType):
-    """A module that its first use loads (LazyLoader does so at a second ``import``)."""
+class Later(ModuleType):
+    """Stands for a module, which the first use of an attribute imports."""
 
     def __getattr__(self, name: str) -> Any:
-        with _LOADING:  # other threads wait until the contents are complete
-            if type(self) is _Unloaded:
-                if self.__dict__.setdefault("_loads", False):
-                    raise AttributeError(name)  # the module itself asks while it is loaded
-                self._loads = True
-                self.__spec__.loader.exec_module(self)  # type: ignore[union-attr]
-                self.__class__ = ModuleType  # type: ignore[assignment]
-        return getattr(self, name)
+        """Import the module and return an attribute, which may be a part such as pyarrow.csv."""
+        module = import_module(self.__name__)
+        try:
+            value = getattr(module, name)
+        except AttributeError:
+            try:
+                value = import_module(f"{self.__name__}.{name}")
+            except ModuleNotFoundError:
+                raise AttributeError(f"{self.__name__} has no {name}") from None
+        setattr(self, name, value)
+        return value
 
 
-def load_on_use(*names: str) -> None:
-    """Make ``import`` of these modules return at once; the first use of an attribute loads them.
-
-    It changes the imports of the whole process, so only the command line calls this.
-    """
-    for name in names:
-        if name not in sys.modules and (spec := find_spec(name)):
-            module = module_from_spec(spec)
-            module.__class__ = _Unloaded
-            sys.modules[name] = module
-            parent, _, part = name.rpartition(".")
-            if parent:
-                sys.modules[parent].__dict__[part] = module
+if TYPE_CHECKING:
+    import pandas as pandas
+    import pyarrow as pyarrow
+    from pyarrow import compute as compute
+    from pyarrow import parquet as parquet
+    from scipy import ndimage as ndimage
+    from scipy import optimize as optimize
+    from scipy import sparse as sparse
+    from scipy import spatial as spatial
+    from scipy import special as special
+else:
+    pandas, pyarrow = Later("pandas"), Later("pyarrow")
+    compute, parquet = Later("pyarrow.compute"), Later("pyarrow.parquet")
+    ndimage, optimize, sparse, spatial, special = (
+        Later(f"scipy.{part}") for part in ("ndimage", "optimize", "sparse", "spatial", "special")
+    )

@@ -15,12 +15,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, NoReturn
 
-import pandas as pd
-
 from dpviz import __version__
 from dpviz.base.ending import ended_by, hush
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.errors import listed as quoted
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.serialize import jsonable
 from dpviz.commands.options import commands
 from dpviz.commands.output import write_table

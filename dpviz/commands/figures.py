@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from dpviz.base.ending import say
 from dpviz.base.errors import InputError, reason, shown
+from dpviz.base.lazy import pandas as pd
 from dpviz.commands.options import check_common, check_repeats, neighbours
 from dpviz.commands.output import write_table
 from dpviz.commands.sweep import check_out, data_line, data_report, draw, not_private, read_subject

@@ -10,10 +10,9 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any, Literal, TypeVar
 
-import pandas as pd
-
 from dpviz.base.ending import say
 from dpviz.base.errors import InputError, reason, shown
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.replace import replacing
 from dpviz.base.serialize import no_formulas
 from dpviz.base.work import Progress

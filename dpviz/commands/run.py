@@ -8,10 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted
 from dpviz.commands.options import check_options, check_repeats, config_of
 from dpviz.commands.options import neighbours as neighbours_of

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from dpviz.base.ending import say
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import pandas as pd
 from dpviz.commands.options import check_common, check_repeats, given_of, neighbours
 from dpviz.commands.output import progress_line
 from dpviz.commands.source import (

@@ -10,13 +10,12 @@ from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet
 
 from dpviz.base.arrays import Mask
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.formats import FORMATS, PACKINGS
+from dpviz.base.lazy import compute as pc
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.base.numbers import counted
 from dpviz.data.dataset import Dataset, position_of
 from dpviz.data.reading.cells import Style, as_numbers, float_text, text_cells
@@ -114,7 +113,7 @@ class Converted:
     def write_parquet(self, file: BinaryIO) -> None:
         """Write numbers as integers or floats. Other cells stay text."""
         columns = [_typed(one) for one in self.columns.columns]
-        pyarrow.parquet.write_table(pa.table(columns, names=self.columns.column_names), file)
+        pa.parquet.write_table(pa.table(columns, names=self.columns.column_names), file)
 
 
 def _decoded(table: Table, axis: int, *, turn: bool) -> tuple[pa.ChunkedArray, Mask, int]:

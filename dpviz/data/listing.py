@@ -9,10 +9,8 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from typing import Any, BinaryIO
 
-import pyarrow as pa
-import pyarrow.fs
-
 from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.data.reading.files import out_of_reach, refusing
 from dpviz.data.source import ADDRESS, PATTERN, each_once, store_origin
 from dpviz.privacy.origin import Origin, origins
@@ -75,9 +73,9 @@ def _entries(folder: str) -> list[tuple[str, str, str]] | None:
                 for name, path in places
             ]
         system, place = _system(folder)
-        named = {pyarrow.fs.FileType.File: "file", pyarrow.fs.FileType.Directory: "folder"}
+        named = {pa.fs.FileType.File: "file", pa.fs.FileType.Directory: "folder"}
         kind = named.get(system.get_file_info(place).type)
-        some = system.get_file_info(pyarrow.fs.FileSelector(place)) if kind == "folder" else []
+        some = system.get_file_info(pa.fs.FileSelector(place)) if kind == "folder" else []
         scheme = folder[: folder.index("://") + 3]
         found = [
             (one.base_name, scheme + one.path.lstrip("/"), named.get(one.type, "")) for one in some
@@ -120,7 +118,7 @@ def mark_of(path: str) -> tuple[int, int]:
         return facts.st_size, facts.st_mtime_ns
     system, inner = _system(path)
     told = system.get_file_info(inner)
-    if told.type == pyarrow.fs.FileType.NotFound:
+    if told.type == pa.fs.FileType.NotFound:
         raise FileNotFoundError(2, os.strerror(2), path)
     return told.size or 0, told.mtime_ns or 0
 
@@ -143,12 +141,12 @@ def _system_of(scheme: str) -> Any:
         raise InputError(
             f'no store is known for "{shown(scheme)}://": {shown(str(error), 160)}.'
         ) from None
-    return pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(store))
+    return pa.fs.PyFileSystem(pa.fs.FSSpecHandler(store))
 
 
 def _system(path: str) -> tuple[Any, str]:
     try:
-        found: tuple[Any, str] = pyarrow.fs.FileSystem.from_uri(path)
+        found: tuple[Any, str] = pa.fs.FileSystem.from_uri(path)
         return found
     except (pa.ArrowInvalid, NotImplementedError, ImportError):
         scheme, inner = path.split("://", 1)

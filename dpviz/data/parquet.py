@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise, starmap
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import parquet as pq
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.data.reading.cells import BLOCK_ROWS, Cells, check_width
 from dpviz.data.reading.files import PARQUET, megabytes, refusing
 from dpviz.data.reading.kinds import holds_text, readable

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import parquet as pq
 from dpviz.data.dataset import Classes, Dataset
 from dpviz.grid.domain import Domain
 
@@ -63,25 +64,37 @@ def load_sample(name: str) -> Dataset:
     Raises InputError if the name is unknown.
     """
     described = sample(name)
-    path = SAMPLE_DIR / described.file
-    table = pq.read_table(path) if path.suffix == ".parquet" else pa.csv.read_csv(path)
-    # Make one array of floats that are exactly the values of the file.
-    columns = [table[column].to_numpy() for column in described.columns]
+    column = _table(SAMPLE_DIR / described.file)
+    classes = described.classes
     return Dataset(
         name=described.name,
-        points=np.column_stack(columns).astype(np.float64, copy=False),
+        # One array of floats that are exactly the values of the file.
+        points=np.column_stack([column(name, np.float64) for name in described.columns]),
         columns=described.columns,
         domain=described.domain,
-        classes=_classes(described.classes, table),
+        classes=None if classes is None else _classes(classes, column(classes, str)),
     )
 
 
-def _classes(column: str | None, table: pa.Table) -> Classes | None:
-    if column is None:
-        return None
-    found = table[column].combine_chunks().dictionary_encode()
-    codes = found.indices.to_numpy().astype(np.intp)
-    return Classes(column=column, names=tuple(found.dictionary.to_pylist()), codes=codes)
+def _table(path: Path) -> Callable[[str, type], NDArray[Any]]:
+    """Return a function that reads a column of a file as an array of a type."""
+    if path.suffix == ".parquet":
+        table = pq.read_table(path)
+        return lambda name, kind: table[name].to_numpy().astype(kind, copy=False)
+    # NumPy's reader is quick enough for small files, and does not load Arrow.
+    names = path.read_text(encoding="utf-8").partition("\n")[0].split(",")
+    return lambda name, kind: np.loadtxt(
+        path, kind, delimiter=",", skiprows=1, usecols=names.index(name), encoding="utf-8"
+    )
+
+
+def _classes(column: str, cells: NDArray[Any]) -> Classes:
+    """Number the classes in the order in which they first occur."""
+    names, first, codes = np.unique(cells, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return Classes(
+        column=column, names=tuple(names[order].tolist()), codes=np.argsort(order)[codes]
+    )
 
 
 @cache

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.base.arrays import Floats, Mask
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.formats import FORMATS
+from dpviz.base.lazy import parquet as pq
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.base.numbers import counted
 from dpviz.data.dataset import position_of, positions_of
 from dpviz.data.engine.tables import Part

@@ -15,10 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import parquet as pq
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.base.numbers import counted
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset, position_of

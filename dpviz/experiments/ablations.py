@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import pandas as pd
-
+from dpviz.base.lazy import pandas as pd
 from dpviz.experiments.utility import SCORES, Spread, rows_about
 
 FILE = Path(__file__).with_name("ablations.json")

@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from dpviz.base.tables import read_table_file
+from dpviz.base.lazy import pandas as pd
+from dpviz.base.tables import read_rows, read_table_file
 from dpviz.families import CARDS, score_of
 
 FILE = Path(__file__).with_name("benchmark.json")
+
+#: Leads of the default methods, so that a first picture does not need all results.
+LEADS = FILE.with_name("leads.json")
 
 #: Scores, sorted from most to least informative. Rows of raw results have these columns.
 SCORES = ("dsg_c", "nicv_ratio", "ocm", "two_ce", "f_measure")
@@ -200,6 +203,7 @@ def wins(cells: pd.DataFrame, value: str, *, lower: bool) -> dict[tuple[str, str
 class Lead:
     """In how many ``cases`` (set and epsilon) the median of a method is the best."""
 
+    method: str
     score: str
     best: int
     cases: int
@@ -219,7 +223,7 @@ def lead(found: Benchmark, family: str, method: str) -> Lead | None:
             won = wins(cells, "median", lower=lower)
             best = sum(number for key, number in won.items() if key[:2] == (method, "sound"))
             sets = cells["data"][own].nunique()
-            return Lead(score=score, best=best, cases=int(own.sum()), sets=sets)
+            return Lead(method=method, score=score, best=best, cases=int(own.sum()), sets=sets)
     return None
 
 
@@ -229,6 +233,13 @@ def promises_privacy(method: str, variant: str) -> bool:
         return not is_reference(method)
     return method in CARDS and CARDS[method].variant(variant).private
 
+
+def leads() -> Mapping[str, Lead]:
+    """Return the lead of each default method by its name; a method without results has none."""
+    return {one.method: one for one in read_rows(LEADS, Lead)}
+
+
+# -- the file ----------------------------------------------------------------------------
 
 SERIES = ("score", "data", "method", "variant")
 NUMBERS = ("epsilon", "draws", "mean", "median", "low", "high")

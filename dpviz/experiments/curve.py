@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpviz.base.lru import LRUCache
 from dpviz.base.threads import checked
 from dpviz.base.work import IsCancelled, Work
-from dpviz.experiments.sweep import Plan, Subject, axes, run_sweep
+from dpviz.experiments.sweep import Plan, Subject, axes, scores_of
 from dpviz.families import CARDS, PARAMETERS, family_of
 from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.family.score import BROKEN
@@ -205,11 +205,10 @@ class Curve:
         at: dict[str, Any] = {"values": (value,)} if self.plan.values else {"epsilons": (value,)}
         with checked(work.check):
             plan = replace(self.plan, seeds=tuple(seeds), **at)
-            table = run_sweep(plan, true_runs=true_runs)
-        rows = table[[self.score, BROKEN]].to_numpy(dtype=float)
+            rows, notes = scores_of(plan, (self.score, BROKEN), true_runs)
         _, earlier = self._known.get(value, (0, rows[:0]))
         self._known[value] = seeds.stop, np.concatenate([earlier, rows])
-        self.note = next(iter(table.attrs["notes"]), self.note)
+        self.note = next(iter(notes), self.note)
 
 
 def fill_all(curves: Sequence[Curve], *, cancelled: IsCancelled, **_: object) -> bool:

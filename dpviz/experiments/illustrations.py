@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.tables import read_table_file
 from dpviz.data.samples import load_sample, sample
 from dpviz.experiments.presets import PRESETS, Figure

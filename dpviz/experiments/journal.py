@@ -15,9 +15,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from dpviz.base.errors import InputError, reason, shown
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.replace import replacing
 from dpviz.base.serialize import no_formulas
 

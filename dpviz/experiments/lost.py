@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.tables import read_table_file
 from dpviz.experiments.benchmark import SetFacts, is_reference, promises_privacy
 

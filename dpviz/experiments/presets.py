@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.tables import read_table_file
 from dpviz.data.samples import sample
 from dpviz.experiments.paper_sets import PAPER_SETS, PaperSet

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import pandas as pd
-
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.tables import read_rows
 from dpviz.families import CARDS, family_of
 

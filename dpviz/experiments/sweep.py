@@ -17,14 +17,17 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from itertools import product, takewhile
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, cast
 
-import pandas as pd
+import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.lru import LRUCache
 from dpviz.base.work import Cancelled, IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset
@@ -400,6 +403,16 @@ def run_sweep(
     return table
 
 
+def scores_of(
+    plan: Plan, names: Sequence[str], true_runs: LRUCache
+) -> tuple[NDArray[np.float64], list[str]]:
+    """Scores of the draws of a plan, shape (draws, names), and notes, without a table of pandas."""
+    planned, done = [*_planned(plan)], dict[str, Scores]()
+    notes = _draw_parts(_parts(planned), 1, None, done, Work(len(planned), "draws"), true_runs)
+    rows = [[done[row][name] for name in names] for _, row, _ in planned if row in done]
+    return np.array(rows, dtype=float).reshape(-1, len(names)), [note for _, note in notes]
+
+
 def rows_of(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Return the rows of a plan, in the order of the plan."""
     place = {
@@ -671,10 +684,10 @@ _OF_WORKER = LRUCache(_TRUE_RUNS)
 
 def _draw(part: _Part, true_runs: LRUCache = _OF_WORKER) -> _Drawn:
     """Compute the rows of a part; collect InputErrors instead of raising them."""
-    # Import the libraries first, because thread limits apply only to loaded libraries.
-    import sklearn.cluster  # noqa: F401
     from threadpoolctl import threadpool_limits
 
+    # Import the library first, because thread limits apply only to loaded libraries.
+    import_module(family_of(part.setting.config.method).library)
     rows: dict[str, Scores] = {}
     failed: list[str] = []
     # Sums in libraries depend on the number of threads, so this number is fixed.

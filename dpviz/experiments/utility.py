@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import pandas as pd
-
 from dpviz.base.errors import InputError
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.tables import read_rows
 from dpviz.families import CARDS
 from dpviz.family.method import check_method

@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from dpviz.base.errors import InputError
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import power_of_ten, readable
 from dpviz.base.tables import read_table_file
 from dpviz.families import CARDS

@@ -63,7 +63,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
     ``searched``: pairs of parameters with a map; ``moves_truth``: parameters on which the true
     clustering depends. ``preparing``: timed step that builds the material. ``finds_number``:
     methods determine the number of clusters. ``choosing``: parameters that a method can choose
-    privately.
+    privately. ``library``: module whose threads a sweep limits, so it is imported before a draw.
     """
 
     name: str
@@ -87,6 +87,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
     preparing: str
     finds_number: bool
     choosing: tuple[str, ...]
+    library: str
 
     @abstractmethod
     def material(

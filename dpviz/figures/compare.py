@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from dpviz.base.arrays import Floats
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import readable
 from dpviz.experiments.benchmark import OTHERS, is_reference, title_of
 from dpviz.families import CARDS, score_of

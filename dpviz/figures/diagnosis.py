@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from dpviz.base.lazy import pandas as pd
 from dpviz.figures.marks import middles, note, outline, outlined, scatter, shape
 from dpviz.figures.panels import Panels, on, suffix
 from dpviz.figures.theme import BACKGROUND, INK

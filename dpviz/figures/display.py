@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from dpviz.base.display import Displayed, Mode
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import pandas as pd
 from dpviz.data.dataset import Dataset
 from dpviz.families import CARDS, family_of
 from dpviz.family.claim import EXPLORATION

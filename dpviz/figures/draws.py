@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import readable
 from dpviz.experiments.draws import Draws
 from dpviz.families import score_of

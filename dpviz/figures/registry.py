@@ -6,11 +6,10 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-import pandas as pd
-
 from dpviz.audit.membership import MembershipExperiment
 from dpviz.audit.runs import AuditResult
 from dpviz.base.display import Drawer, Mode, register
+from dpviz.base.lazy import pandas as pd
 from dpviz.experiments.draws import Draws
 from dpviz.experiments.tuning.best_parameters import ParameterMap
 from dpviz.experiments.tuning.null_set import NullSet

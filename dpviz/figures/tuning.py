@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dpviz.base.arrays import Floats
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import readable, written_out
 from dpviz.experiments.tuning.best_parameters import ParameterMap
 from dpviz.experiments.tuning.common import BETTER

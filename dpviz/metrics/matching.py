@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special
+
+from dpviz.base.lazy import optimize, special
 
 
 def contingency(

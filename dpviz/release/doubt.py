@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import spatial
 
 from dpviz.base.arrays import Floats, Mask
+from dpviz.base.lazy import spatial
 from dpviz.data.dataset import Dataset
 from dpviz.families import CARDS, FAMILIES, PARAMETERS
 from dpviz.family.trial import Configuration

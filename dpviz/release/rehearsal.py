@@ -19,10 +19,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import optimize
 
 from dpviz.base.arrays import Floats, Ints, Labels, Mask
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import optimize
 from dpviz.base.numbers import readable
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset

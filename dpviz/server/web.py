@@ -9,7 +9,8 @@ Every way to start the app adds these headers and this check:
 
 from __future__ import annotations
 
-import dpviz.server.arena  # noqa: F401  # isort: skip  # before any import that starts a thread
+import dpviz.server.arena  # isort: skip  # before any import that starts a thread
+import dpviz.server.plain  # noqa: F401  # isort: skip
 
 import argparse
 import asyncio
@@ -111,7 +112,10 @@ _SOON = 0.2
 
 #: Modules that import the large libraries of the pages. This takes longer than all other work for
 #: the first picture, so it begins when a browser asks for the page, which then loads scripts.
-_LIBRARIES = ("dpviz.experiments.draws", "dpviz.figures.draws", "dpviz.wavecluster.significant")
+_LIBRARIES = (
+    *("dpviz.experiments.draws", "dpviz.figures.draws", "dpviz.wavecluster.significant"),
+    *("scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.sparse", "scipy.special"),
+)
 
 #: Path to which a session uploads a file.
 _UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")

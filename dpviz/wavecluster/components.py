@@ -6,9 +6,9 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from dpviz.base.arrays import Floats, Labels, Mask
+from dpviz.base.lazy import ndimage
 from dpviz.base.threads import in_threads, spans
 from dpviz.grid.domain import (
     CHUNK,

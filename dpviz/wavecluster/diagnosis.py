@@ -22,9 +22,9 @@ from itertools import product
 from typing import Literal
 
 import numpy as np
-from scipy import ndimage
 
 from dpviz.base.arrays import Floats, Ints, Labels, Mask
+from dpviz.base.lazy import ndimage
 from dpviz.base.numbers import counted, readable
 from dpviz.grid.counts import pad
 from dpviz.privacy.noise_source import SeededNoise

@@ -6,9 +6,9 @@ import math
 from typing import Literal
 
 import numpy as np
-from scipy import ndimage, special
 
 from dpviz.base.arrays import Floats
+from dpviz.base.lazy import ndimage, special
 from dpviz.wavecluster.deconvolution import Released, noise_variance
 
 #: "structure": more than evenly spread records have. "even": records, but not more structure.

@@ -55,6 +55,7 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
     preparing = "quantize"
     finds_number = True
     choosing = CHOSEN
+    library = "scipy.linalg"
 
     def material(
         self,

@@ -17,9 +17,9 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from dpviz.base.arrays import Floats, Ints, Labels, Mask
+from dpviz.base.lazy import ndimage
 from dpviz.grid.counts import WeightedPoints, block_sums, tally
 from dpviz.grid.domain import flat_cells
 from dpviz.metrics.matching import contingency, ocm, two_ce

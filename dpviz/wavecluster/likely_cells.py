@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import ndimage
 
 from dpviz.base.arrays import Floats, Ints, Mask
 from dpviz.base.compiled import compiled
+from dpviz.base.lazy import ndimage
 
 #: Smallest chance of a likely cell: above one half, since a false cell can also join clusters.
 LIKELY = 0.6

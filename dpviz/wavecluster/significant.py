@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from dpviz.base.arrays import Floats, Mask
+from dpviz.base.lazy import special
 from dpviz.wavecluster.deconvolution import Released
 from dpviz.wavecluster.evidence import Evidence, evidence
 from dpviz.wavecluster.likely_cells import LIKELY, doubt_of, likely_cells

@@ -6,9 +6,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import ndimage
 
 from dpviz.base.arrays import Floats
+from dpviz.base.lazy import ndimage
 from dpviz.wavecluster.deconvolution import Released, noise_variance
 
 #: Standard deviations of the Gaussian weights, in cells. The first gives nearly no smoothing; each

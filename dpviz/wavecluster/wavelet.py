@@ -17,10 +17,10 @@ from itertools import product
 import numpy as np
 import pywt
 from numpy.typing import NDArray
-from scipy import sparse
 
 from dpviz.base.arrays import Floats, Indices
 from dpviz.base.errors import InputError, is_whole, shown
+from dpviz.base.lazy import sparse
 from dpviz.grid.counts import pad
 
 #: Smaller absolute values are rounding errors of sums that are zero.

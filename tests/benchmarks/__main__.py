@@ -7,13 +7,25 @@ import platform
 import sys
 from importlib.metadata import version
 
-from tests.benchmarks import core, mapreduce, passes, room, scale, screen, soak, start, stored
+from tests.benchmarks import (
+    core,
+    mapreduce,
+    passes,
+    room,
+    scale,
+    screen,
+    sessions,
+    soak,
+    start,
+    stored,
+)
 
 ALL = {
     "start": start.main,
     "passes": passes.main,
     "core": core.main,
     "screen": screen.main,
+    "sessions": sessions.main,
     "scale": scale.main,
     "room": room.main,
     "stored": stored.main,

@@ -231,7 +231,7 @@ class Session:
                 self.figure = component.bytes or component.mixed.SerializeToString()
             elif component.id.endswith("epsilon::input"):
                 self.widgets["epsilon::input"] = component.id
-                self.epoch = json.loads(component.json)["epoch"]
+                self.epoch = json.loads(component.json)[0]["epoch"]
                 self.fragment = message.delta.fragment_id
         elif kind == "file_uploader":
             self.widgets[element.file_uploader.id.split("-", 2)[-1]] = element.file_uploader.id

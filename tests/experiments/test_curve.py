@@ -12,7 +12,7 @@ from dpviz.base.work import Cancelled
 from dpviz.data.dataset import Dataset
 from dpviz.experiments import curve as module
 from dpviz.experiments.curve import Curve, curve_axes, curve_key, curve_plan, values_of
-from dpviz.experiments.sweep import Subject, run_sweep, subject_of_sample, summary
+from dpviz.experiments.sweep import Subject, run_sweep, scores_of, subject_of_sample, summary
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES, family_of
 from dpviz.family.parameter import EPSILON
 from dpviz.grid.domain import Domain
@@ -93,11 +93,11 @@ def test_the_first_points_are_few_and_span_the_slider(monkeypatch: pytest.Monkey
     of, drawn = subject(), []
     one = Curve(curve_plan(of, config_of("privthr", of), "epsilon"))
 
-    def note(plan, **more):
+    def note(plan, *more):
         drawn.append((plan.epsilons, len(plan.seeds)))
-        return run_sweep(plan, **more)
+        return scores_of(plan, *more)
 
-    monkeypatch.setattr(module, "run_sweep", note)
+    monkeypatch.setattr(module, "scores_of", note)
     one.fill(cancelled=lambda: False)
     assert [epsilons for epsilons, _ in drawn[:4]] == [(0.01,), (0.1,), (1.0,), (10.0,)]
     assert sum(seeds for _, seeds in drawn[:4]) == 8

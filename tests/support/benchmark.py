@@ -10,7 +10,17 @@ from typing import Any
 import pandas as pd
 
 from dpviz.base.replace import replacing
-from dpviz.experiments.benchmark import KEYS, NUMBERS, SCORES, SERIES, Benchmark
+from dpviz.experiments.benchmark import (
+    KEYS,
+    LEADS,
+    NUMBERS,
+    SCORES,
+    SERIES,
+    Benchmark,
+    Lead,
+    lead,
+)
+from dpviz.families import FAMILIES
 from dpviz.metrics.bands import band
 
 
@@ -52,6 +62,14 @@ def write(benchmark: Benchmark, path: Path) -> None:
     )
     with replacing(path) as file:
         file.write(f"{{\n{text}\n}}\n".encode())
+    leads = ",\n".join(_line(asdict(one)) for one in leads_of(benchmark))
+    path.with_name(LEADS.name).write_text(f"[\n{leads}\n]\n", encoding="utf-8")
+
+
+def leads_of(benchmark: Benchmark) -> list[Lead]:
+    """Leads of the default methods that have results."""
+    found = (lead(benchmark, one.name, one.first) for one in FAMILIES.values())
+    return [one for one in found if one]
 
 
 def _line(entry: Any) -> str:

@@ -65,7 +65,7 @@ def drawn(test: AppTest) -> dict[str, Any]:
     """What the browser gets: a curve by the key of its slider."""
     for one in test.get("bidi_component"):
         if one.proto.component_name == "dpviz_curve":
-            return json.loads(one.proto.json)
+            return json.loads(one.proto.json)[0]
     return {}
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from dpviz.experiments.benchmark import Benchmark, Lead, SetFacts, lead
+from dpviz.experiments.benchmark import Benchmark, Lead, SetFacts, benchmark, lead, leads
 from dpviz.families import FAMILIES
 from dpviz.ui.widgets.first_method import reason
-from tests.support.benchmark import summarised
+from tests.support.benchmark import leads_of, summarised
 from tests.support.links import opened
 
 #: Error of each method on each set. The set "seen" was used in development; on "far", DP-Refine was
@@ -44,9 +44,15 @@ def found():
 
 def test_cases_are_those_of_unseen_sets_against_all_that_is_private(found):
     # DP-Refine is first on a, worse than a peer on b, and equal to the best method on c.
-    assert lead(found, "kmeans", "dprefine") == Lead(score="nicv_ratio", best=2, cases=3, sets=3)
+    assert lead(found, "kmeans", "dprefine") == Lead(
+        method="dprefine", score="nicv_ratio", best=2, cases=3, sets=3
+    )
     assert lead(found, "wavecluster", "twostage") is None
     assert lead(Benchmark(sets={}, cells=found.cells[:0]), "kmeans", "dprefine") is None
+
+
+def test_the_stored_leads_are_those_of_the_results():
+    assert [*leads().values()] == leads_of(benchmark())
 
 
 def test_without_figures_there_is_no_number(found):

@@ -1091,7 +1091,7 @@ def disabled_sliders(test):
         str(one.key).split(":")[1]
         for one in test.get("bidi_component")
         if one.proto.component_name == "dpviz_live_slider"
-        and json.loads(one.proto.json)["spec"]["disabled"]
+        and json.loads(one.proto.json)[0]["spec"]["disabled"]
     }
 
 

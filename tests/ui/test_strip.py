@@ -40,7 +40,7 @@ def strip_of(test: AppTest) -> dict:
     (one,) = (
         one for one in test.get("bidi_component") if one.proto.component_name == "dpviz_strip"
     )
-    return json.loads(one.proto.json)
+    return json.loads(one.proto.json)[0]
 
 
 def shown(test: AppTest) -> list[str]:

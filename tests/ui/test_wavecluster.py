@@ -413,7 +413,7 @@ whole_numbers = integers(2, 256)
 
 def live_sliders(test):
     drawn = [
-        json.loads(one.proto.json)
+        json.loads(one.proto.json)[0]
         for one in test.get("bidi_component")
         if one.proto.component_name == "dpviz_live_slider"
     ]

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from dpviz.base.arrays import Mask
+from dpviz.base.lazy import compute as pc
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.data.explore.rows import Rows
 from dpviz.data.explore.text import may_be_number
 from dpviz.data.geographic import LAT_WORDS, LON_WORDS, words_of

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from dpviz.base.errors import listed, shown
+from dpviz.base.lazy import compute as pc
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.base.numbers import counted
 from dpviz.data.explore.cells import MARKS
 from dpviz.data.explore.rows import Options, Rows

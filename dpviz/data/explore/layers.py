@@ -19,13 +19,13 @@ from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyogrio  # type: ignore[import-untyped]
 import pyogrio.raw  # type: ignore[import-untyped]
 import shapely
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.base.numbers import counted
 from dpviz.data.explore.archive import member, members
 from dpviz.data.explore.objects import ONLY_POINTS, SEVERAL, axes

@@ -16,10 +16,10 @@ from itertools import chain, islice
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.base.numbers import counted
 from dpviz.data.explore.places import is_degrees
 from dpviz.data.explore.rows import Options, Rows

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import listed, shown
+from dpviz.base.lazy import compute as pc
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.base.numbers import counted
 from dpviz.data.geographic import LAT_WORDS, LON_WORDS, words_of
 from dpviz.data.reading.cells import BLOCK_ROWS, text_cells

@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.feather
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.formats import Format, format_of
+from dpviz.base.lazy import compute as pc
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.data.explore.archive import member, members
 from dpviz.data.explore.cells import ArrowCells
 from dpviz.data.explore.heading import Heading, headed

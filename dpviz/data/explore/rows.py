@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from dpviz.base.arrays import Ints
 from dpviz.base.errors import InputError
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.data.reading.unread import NO_ROWS, NamedRows
 
 

@@ -16,11 +16,11 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import python_calamine as calamine
 
 from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.lazy import compute as pc
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.base.numbers import counted
 from dpviz.data.explore.archive import member, members
 from dpviz.data.explore.heading import kind_of

@@ -13,11 +13,10 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 
 from dpviz.base.arrays import Ints
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.base.numbers import counted
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.reading.cells import COMMA_NUMBER, NUMBER, check_width, looks_grouped
@@ -502,7 +501,7 @@ def _at_once(
     """Rows of a block in which no record contains a line break; pyarrow parses them together."""
     wrong: list[Wrong] = []
 
-    def skip(row: pyarrow.csv.InvalidRow) -> str:
+    def skip(row: pa.csv.InvalidRow) -> str:
         wrong.append((row.number or 0, row.text[:_SHORT], row.actual_columns))
         return "skip"
 
@@ -511,13 +510,13 @@ def _at_once(
     if not block.strip():
         return _batch(axes)
     names = [str(axis) for axis in range(form.width)]
-    table = pyarrow.csv.read_csv(
+    table = pa.csv.read_csv(
         pa.BufferReader(block),
-        pyarrow.csv.ReadOptions(  # threads lose the numbers of invalid rows
+        pa.csv.ReadOptions(  # threads lose the numbers of invalid rows
             use_threads=False, block_size=len(block) + 1, column_names=names
         ),
-        pyarrow.csv.ParseOptions(delimiter=form.mark, invalid_row_handler=skip),
-        pyarrow.csv.ConvertOptions(
+        pa.csv.ParseOptions(delimiter=form.mark, invalid_row_handler=skip),
+        pa.csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string())
             | {str(axis): pa.float64() for axis in floats},
             null_values=["", *MISSING],

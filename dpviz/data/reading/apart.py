@@ -26,10 +26,10 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, reason, shown
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.base.threads import processors
 from dpviz.base.work import Cancelled
 from dpviz.data.dataset import Classes, Dataset

@@ -11,11 +11,11 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import pandas as pd
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.data.reading.cells import BLOCK_ROWS, Cells, cell_text, check_width
 from dpviz.data.reading.files import NPY, File, megabytes, refusing
 from dpviz.data.reading.kinds import plain

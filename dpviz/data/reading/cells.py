@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats, Indices, Mask
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import compute as pc
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.data.reading.kinds import MISSING, exact, holds_numbers, holds_text, plain
 
 BLOCK_ROWS = 2**16

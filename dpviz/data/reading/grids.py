@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats, Ints
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.data.reading.arrays import check_real, native
 from dpviz.data.reading.cells import as_numbers, text_cells
 from dpviz.data.reading.kinds import holds_numbers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from dpviz.base.lazy import pyarrow as pa
 
 #: Cells that mean "no value", in addition to empty and blank cells.
 MISSING = (

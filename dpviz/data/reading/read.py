@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import BinaryIO, TypeAlias
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import pandas as pd
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.data.dataset import Dataset
 from dpviz.data.explore.cells import NamedCells
 from dpviz.data.explore.read import parts_of, read_arrow, read_file

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import pandas as pd
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.data.conversion import as_csv
 from dpviz.data.explore.sheets import sheet_answer
 from dpviz.data.reading import apart

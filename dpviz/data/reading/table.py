@@ -10,12 +10,12 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats, Mask
 from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.lazy import compute as pc
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.base.numbers import counted
 from dpviz.data.dataset import Classes, Dataset, position_of, positions_of
 from dpviz.data.reading.cells import (

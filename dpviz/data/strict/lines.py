@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from dpviz.base.arrays import Ints
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import compute as pc
+from dpviz.base.lazy import pyarrow as pa
 from dpviz.data.reading.cells import Style, TableCells, check_width
 from dpviz.data.reading.files import BOM, ZIP, File
 from dpviz.data.reading.table import Table, doubtful, named_table

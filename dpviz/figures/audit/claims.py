@@ -9,13 +9,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.audit.histogram import MOST_VALUES, Histogram
 from dpviz.audit.runs import AuditResult
 from dpviz.audit.scenarios import Scenario
 from dpviz.base.arrays import Floats
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import readable, written_out
 from dpviz.families import CARDS
 from dpviz.figures.marks import (

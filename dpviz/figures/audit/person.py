@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from dpviz.audit.membership import MembershipExperiment
 from dpviz.base.arrays import Floats
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted, readable
 from dpviz.families import CARDS
 from dpviz.figures.marks import (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
+from dpviz.base.lazy import pandas as pd
 from dpviz.figures.kmeans import iterations, records, regions
 from dpviz.figures.kmeans.cards import cards as cards
 from dpviz.figures.kmeans.cards import stage_of as stage_of

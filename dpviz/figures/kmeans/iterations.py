@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import readable
 from dpviz.figures.kmeans.centres import centres, walk
 from dpviz.figures.kmeans.picture import KMeansPicture

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted, readable
 from dpviz.figures.kmeans.centres import centres, true_centres
 from dpviz.figures.kmeans.picture import KMeansPicture

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted
 from dpviz.figures.kmeans import damage
 from dpviz.figures.kmeans.centres import places_of, text_places, true_centres, walk

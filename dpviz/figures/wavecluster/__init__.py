@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-import pandas as pd
-
+from dpviz.base.lazy import pandas as pd
 from dpviz.figures.cell_numbers import LARGEST, MOST_OF_STAGES
 from dpviz.figures.marks import Trace, base_layout, cell_columns
 from dpviz.figures.panels import Panels, add_axes, add_heading, beneath, clear_axes, on

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from dpviz.base.arrays import Floats
+from dpviz.base.lazy import sparse
 from dpviz.figures.marks import Trace, hatching, outline, scatter
 from dpviz.figures.theme import INK
 from dpviz.figures.wavecluster.picture import WaveClusterPicture

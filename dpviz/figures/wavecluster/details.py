@@ -14,9 +14,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import readable, written_out
 from dpviz.figures.cell_numbers import MOST_OF_STAGES, cell_numbers, colours_at
 from dpviz.figures.marks import (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted
 from dpviz.figures.marks import PLACE, Trace, colour_axis, faded, marker, scatter
 from dpviz.figures.raster import MOST_CELLS

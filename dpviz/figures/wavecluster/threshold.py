@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import equals, readable
 from dpviz.figures.marks import (
     LEGEND,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scipy import spatial
-
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
+from dpviz.base.lazy import spatial
 from dpviz.family.card import NOT_PRIVATE, card_of
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.optimum import SAMPLE

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from dpviz.audit import steps
 from dpviz.audit.planted import HALF, NONE
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import readable
 from dpviz.experiments.utility import LESS_IS_BETTER, costs, frame
 from dpviz.families import CARDS

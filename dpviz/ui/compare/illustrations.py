@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
+from dpviz.base.lazy import pandas as pd
 from dpviz.experiments.illustrations import NoiseFigure, Picture, TimeFigure
 from dpviz.experiments.worker_times import (
     MOST_RECORDS,

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dpviz.base.arrays import Floats
 from dpviz.base.latex import Lines, figure, table
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import readable
 from dpviz.experiments.sweep import Subject
 from dpviz.families import CARDS, score_of

@@ -8,10 +8,10 @@ from functools import cached_property, partial
 from threading import Lock
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from dpviz.base.errors import shown
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import written_out
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.samples import sample_names

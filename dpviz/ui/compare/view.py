@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from dpviz.base.errors import shown
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted, readable
 from dpviz.data.samples import sample
 from dpviz.experiments.illustrations import ILLUSTRATIONS

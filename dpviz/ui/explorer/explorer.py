@@ -10,13 +10,13 @@ from functools import cached_property, partial
 from hashlib import blake2b
 from typing import Any, ClassVar
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.base.compiled import interpreted, uncompiled
 from dpviz.base.errors import InputError
 from dpviz.base.latex import table as latex_table
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.work import IsCancelled, Progress, Task
 from dpviz.commands.reproduce import Reproduction, command, python_lines
 from dpviz.data.samples import sample

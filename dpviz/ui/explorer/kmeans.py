@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted, decimals, readable
 from dpviz.base.threads import checked
 from dpviz.base.work import IsCancelled, Work

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
-import pandas as pd
 import streamlit as st
 
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted, readable
 from dpviz.base.work import IsCancelled
 from dpviz.data.samples import sample

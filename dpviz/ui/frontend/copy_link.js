@@ -1,8 +1,8 @@
 // A button that copies the page's whole link. If the browser forbids copying, the link is shown and
 // selected, so that the user can copy it with the keyboard.
 
-export default ({ parentElement, data }) => {
-  parentElement.origin = data || window.location.origin; // for a class, the origin of its links
+export default ({ parentElement, data: [origin] }) => {
+  parentElement.origin = origin || window.location.origin; // for a class, the origin of its links
   if (parentElement.querySelector("button")) return;
   const [button, said, box] = ["button", "output", "input"].map((tag) => document.createElement(tag));
   Object.assign(button, { type: "button", textContent: "Copy link" });

@@ -340,7 +340,7 @@ function tellTheme() {
   themed.observe(app, { attributes: true, attributeFilter: ["class"] });
 }
 
-export default ({ data }) => {
+export default ({ data: [plotly] }) => {
   tellTheme();
   keepSteps();
   addSkips();
@@ -351,7 +351,7 @@ export default ({ data }) => {
   document.addEventListener("click", toggleMore);
   for (const type of ["pointerdown", "keydown", "pointerup", "keyup", "click"])
     document.addEventListener(type, watchHint, true);
-  fetchAhead(data);
+  fetchAhead(plotly);
   // Adding the same listener again has no effect.
   document.addEventListener("focusin", follow);
   document.addEventListener("pointerdown", forget);

@@ -237,7 +237,7 @@ class LiveSlider {
   }
 
   update(args) {
-    const { data } = args;
+    const [data] = args.data;
     Object.assign(this, { data, send: args.setStateValue, trigger: args.setTriggerValue });
     const specText = JSON.stringify(data.spec);
     if (specText !== this.specText) {

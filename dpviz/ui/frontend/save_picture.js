@@ -6,7 +6,7 @@ const FORMATS = {
   pdf: ["Picture (PDF)", "One page of vector graphics, by the print dialog: choose Save as PDF there"],
 };
 
-export default function render({ data, parentElement }) {
+export default function render({ data: [figure], parentElement }) {
   parentElement.querySelector(".save-picture")?.remove();
   const row = document.createElement("div");
   row.className = "save-picture";
@@ -14,7 +14,7 @@ export default function render({ data, parentElement }) {
     const button = document.createElement("button");
     Object.assign(button, { type: "button", textContent: label, title });
     button.addEventListener("click", () => {
-      window.dispatchEvent(new CustomEvent("dpviz-save", { detail: { figure: data, format } }));
+      window.dispatchEvent(new CustomEvent("dpviz-save", { detail: { figure, format } }));
     });
     row.append(button);
   }

@@ -63,7 +63,7 @@ class Strip {
       this.bar.addEventListener(name, () => this.light());
   }
 
-  update({ data, setTriggerValue }) {
+  update({ data: [data], setTriggerValue }) {
     Object.assign(this, { data, send: setTriggerValue });
     const palettes = data.palettes.map((palette) => palette.map(pixel));
     const cards = fit(this.cards, data.cards.length, button);

@@ -182,9 +182,9 @@ _OPENED, _ENDED = "game:opened", "game:ended"
 _mount_top = st.components.v2.component(
     "dpviz_from_the_top",
     js="""const done = new Set()
-export default ({ data }) => {
-  if (done.has(data)) return
-  done.add(data)
+export default ({ data: [code] }) => {
+  if (done.has(code)) return
+  done.add(code)
   document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0)
 }""",
 )
@@ -192,7 +192,7 @@ export default ({ data }) => {
 
 def from_the_top(code: str) -> None:
     """Scroll to the top once for each room, because the button that opens a room is far below."""
-    _mount_top(key="game:top", data=code, height=1)
+    _mount_top(key="game:top", data=[code], height=1)
 
 
 @st.cache_resource(show_spinner=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-import pandas as pd
 import streamlit as st
 
 from dpviz import __version__
+from dpviz.base.lazy import pandas as pd
 from dpviz.data.samples import sample, sample_names
 from dpviz.docs.licences import PACKAGES
 from dpviz.families import CARDS

@@ -6,10 +6,10 @@ import html
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import decimals, readable
 from dpviz.experiments.benchmark import (
     SCORES,

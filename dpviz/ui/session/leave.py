@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +18,6 @@ from dataclasses import dataclass
 from threading import Event, Lock, Thread
 from typing import Any
 
-import pyarrow as pa
 from streamlit import get_option, runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -154,6 +154,7 @@ def _collect() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-    pa.default_memory_pool().release_unused()
+    if arrow := sys.modules.get("pyarrow"):
+        arrow.default_memory_pool().release_unused()
     with suppress(OSError, AttributeError, TypeError):  # only glibc has this
         ctypes.CDLL(None).malloc_trim(0)

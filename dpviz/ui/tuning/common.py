@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import written_out
 from dpviz.base.work import Task
 from dpviz.experiments.tuning.common import BETTER

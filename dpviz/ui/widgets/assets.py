@@ -25,12 +25,21 @@ def plotly_url() -> str:
 
 
 def component(name: str, **looks: Any) -> Any:
-    """Return the component that has the script and the style with this name."""
+    """Return the component that has the script and the style with this name.
+
+    Its script gets ``data`` that are not bytes as the only entry of a list: in a list, Streamlit
+    does not look for tables, for which it would import pandas.
+    """
     files = [FRONTEND / f"{name}.{kind}" for kind in ("js", "css")]
     texts: dict[str, Any] = {
         one.suffix[1:]: one.read_text(encoding="utf-8") for one in files if one.exists()
     }
-    return st.components.v2.component(f"dpviz_{name}", **texts, **looks)
+    mount = st.components.v2.component(f"dpviz_{name}", **texts, **looks)
+
+    def show(*, data: Any = None, **more: Any) -> Any:
+        return mount(data=data if isinstance(data, bytes) else [data], **more)
+
+    return show
 
 
 def style(name: str) -> str:

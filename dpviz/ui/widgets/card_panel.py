@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
+from dpviz.base.lazy import pandas as pd
 from dpviz.experiments import ablations, utility
 from dpviz.experiments.utility import SCORES
 from dpviz.families import CARDS

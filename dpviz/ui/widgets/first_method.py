@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from dpviz.experiments.benchmark import Lead, benchmark, lead
+from dpviz.experiments.benchmark import Lead, leads
 from dpviz.families import family_of, score_of
 from dpviz.family.card import Card
 from dpviz.ui.messages import show_caption
@@ -14,12 +12,7 @@ def show_first(card: Card) -> None:
     """If the chosen method is the default, show why."""
     family = family_of(card.name)
     if card.name == family.first:
-        show_caption(*reason(card.title, _measured(family.name, card.name)))
-
-
-@cache
-def _measured(family: str, method: str) -> Lead | None:
-    return lead(benchmark(), family, method)
+        show_caption(*reason(card.title, leads().get(card.name)))
 
 
 def reason(title: str, found: Lead | None) -> tuple[str, str | None]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
+from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import readable
 from dpviz.base.serialize import csv_bytes
 from dpviz.experiments.utility import Spread

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
 from dpviz import __version__
+from dpviz.base.lazy import pandas as pd
 from dpviz.figures.marks import literal
 
 #: Names of the last column: for a table that is not for publication; for a table that may be
