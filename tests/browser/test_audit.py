@@ -83,6 +83,7 @@ def test_the_story_follows_slider_and_technique(auditor):
     watched.page.wait_for_url(re.compile(r"technique=privqt-published"))
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_audit.py runs audits and reads their results")
 def test_an_audit_ends_with_a_verdict_a_picture_and_a_table(auditor):
     watched = auditor()
     type_number(watched, "Runs on each data set", 500)

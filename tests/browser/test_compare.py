@@ -8,7 +8,6 @@ import pytest
 
 from tests.browser.test_explorer import expect_title as expect_explorer
 from tests.conftest import reference_file
-from tests.support.tiers import daily
 
 TITLES = "() => [...document.querySelectorAll('.gtitle')].map(one => one.textContent)"
 # The names in the legend, and the number of curves.
@@ -117,6 +116,7 @@ def test_keyboard_alone_leads_from_a_link_to_a_chart_and_a_run(comparer):
     expect_explorer(watched, "seed 0")
 
 
+@pytest.mark.exhaustive(reason="test_live.py saves a picture")
 def test_tables_and_pictures_are_saved_under_honest_names(comparer):
     watched = comparer("draws=2&points=2&methods=privthr,privqt")
     expect_curves(watched, "PrivQT", "PrivTHR", n=2)
@@ -172,7 +172,8 @@ def test_two_windows_with_one_link_show_the_same_numbers(comparer):
     assert "Three spirals: PrivTHR from" in told[0]
 
 
-@pytest.mark.parametrize("scheme", daily(("light", "dark"), "dark".__eq__))
+@pytest.mark.exhaustive(reason="test_explorer.py checks a figure in the dark theme")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_both_themes_colour_the_figure(comparer, scheme):
     (paper,) = comparer("draws=1&points=2", scheme).page.evaluate(PAPERS)
     levels = [int(paper[i : i + 2], 16) for i in (1, 3, 5)]
@@ -238,6 +239,7 @@ def test_a_figure_of_a_paper_is_looked_at_and_left(comparer):
     page.get_by_text("This figure has its own data").wait_for(state="detached")
 
 
+@pytest.mark.exhaustive(reason="test_sizes.py looks for cut text")
 def test_no_name_in_the_side_bar_or_in_a_list_is_cut(comparer):
     page = comparer("data=gaussians,incomes&draws=1&points=1&variant=published").page
     cut = """selector => [...document.querySelectorAll(selector)].filter((one) =>

@@ -87,6 +87,7 @@ def test_the_handle_rides_on_the_curve_and_nothing_moves(opened: Callable) -> No
     assert page.evaluate("window.shifts") < 0.01
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_curve.py chooses a second method")
 def test_a_second_method_is_one_choice_away(opened: Callable) -> None:
     watched = opened("?data=tiny8&method=privthr")
     page = watched.page
@@ -107,6 +108,7 @@ def test_a_second_method_is_one_choice_away(opened: Callable) -> None:
     expect(page.get_by_role("button", name="vs PrivQT")).to_be_visible()
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_share.py reads what a frame shows")
 def test_a_frame_has_no_curve(opened: Callable) -> None:
     page = opened("?data=tiny8&method=privthr&embed=true").page
     expect(page.get_by_role("slider", name="Privacy budget ε")).to_be_visible()

@@ -85,6 +85,7 @@ def test_old_cells_fade_and_centres_glide_unless_motion_is_reduced(explorer: Cal
     moved("reduce", at_least=False)
 
 
+@pytest.mark.daily("?data=shapes&epsilon=0.05&method=privthr&seed=1")
 @pytest.mark.parametrize("link", daily(SETTINGS, lambda link: link in (SETTINGS[1], SETTINGS[6])))
 def test_every_number_of_the_headline_has_its_pieces_lit(explorer: Callable, link: str) -> None:
     page = explorer(link).page
@@ -108,6 +109,7 @@ def test_every_number_of_the_headline_has_its_pieces_lit(explorer: Callable, lin
         expect(word).to_have_attribute("aria-pressed", "false")
 
 
+@pytest.mark.exhaustive(reason="the test above checks the lit pieces of a page that stands still")
 def test_lit_pieces_follow_the_slider(explorer: Callable) -> None:
     page = explorer("?epsilon=0.01").page
     page.locator('[data-of="invented"]').click()
@@ -127,6 +129,7 @@ def test_lit_pieces_follow_the_slider(explorer: Callable) -> None:
     lit(page, 0)
 
 
+@pytest.mark.exhaustive(reason="the first test checks what is lit for each number")
 @pytest.mark.parametrize("changed", ["method", "grid"])
 def test_a_lit_word_ends_with_what_it_counts(explorer: Callable, changed: str) -> None:
     watched = explorer("?epsilon=0.01")
@@ -158,6 +161,7 @@ def test_a_cluster_under_the_pointer_is_outlined_on_both_maps(explorer: Callable
     assert box["x"] < place["x"] + place["width"] / 2 < box["x"] + box["width"]
 
 
+@pytest.mark.exhaustive(reason="tests/figures/test_damage.py checks what is outlined")
 def test_a_view_without_clusters_has_nothing_to_outline(explorer: Callable) -> None:
     watched = explorer("?epsilon=0.05&view=average")
     page = watched.page
@@ -173,6 +177,7 @@ def test_a_view_without_clusters_has_nothing_to_outline(explorer: Callable) -> N
     assert not page.locator(".lights > g > g path").count()
 
 
+@pytest.mark.exhaustive(reason="the same is checked for WaveCluster, by the same script")
 def test_a_region_of_k_means_is_outlined_and_has_a_note(explorer: Callable) -> None:
     page = explorer("kmeans?epsilon=0.02&method=dplloyd").page
     box = page.locator(".live-figure").first.bounding_box()

@@ -14,6 +14,7 @@ from dpviz.docs.site import build
 from tests.browser.conftest import Watched
 
 
+@pytest.mark.exhaustive(reason="tests/test_site.py checks the links of the site")
 def test_a_link_of_the_app_leads_to_the_site(
     app_url: Callable[[str], str], open_page: Callable[..., Watched]
 ) -> None:

@@ -95,6 +95,7 @@ def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer)
     assert watched.page.evaluate(RANGES) == before
 
 
+@pytest.mark.exhaustive(reason="test_live.py moves a slider by keys")
 def test_every_slider_by_keyboard_and_the_link_follows(explorer):
     watched = explorer("data=spirals&method=privthr")
     for name, key, fragment, link in (
@@ -257,6 +258,7 @@ def test_each_of_many_clusters_has_a_number_that_can_be_read(explorer):
     assert len(covered) <= reported / 20, covered
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_readouts.py reads the text of readouts")
 def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer):
     watched = explorer("epsilon=1")
     card = watched.page.locator('.dpv-card[data-name="Cells wrong"]')
@@ -335,7 +337,8 @@ IN_CELLS = """() => [...document.querySelectorAll('.js-plotly-plot .subplot')].m
     one => [one.textContent, parseFloat(one.style.fontSize), one.style.visibility !== 'hidden']))"""
 
 
-@pytest.mark.parametrize("scheme", daily(("light", "dark"), "dark".__eq__))
+@pytest.mark.exhaustive(reason="a rule of the figure's script, which rarely changes")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_numbers_in_cells_have_one_size_and_vanish_where_they_are_too_small(explorer, scheme):
     watched = explorer("data=tiny8&method=privthrem&epsilon=2&view=counts", scheme)
     true, private = watched.page.evaluate(IN_CELLS)

@@ -10,7 +10,6 @@ from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import await_health, end, serve
 from tests.support.links import PAGES
-from tests.support.tiers import daily
 
 HEADLINE = ".dpv-headline"
 #: Records the sentence, and the position of everything below it.
@@ -52,6 +51,7 @@ def drag(watched, start: float, end: float, steps: int = 30) -> None:
         watched.page.wait_for_timeout(70)
 
 
+@pytest.mark.exhaustive(reason="test_stage.py checks that little moves during a drag")
 def test_one_sentence_follows_the_drag_and_nothing_below_it_moves(first):
     watched = drawn(first())
     said = watched.page.locator(HEADLINE)
@@ -94,6 +94,7 @@ def test_scores_of_earlier_settings_are_grey_while_a_thumb_is_held(first):
     stale.first.wait_for(state="detached")
 
 
+@pytest.mark.exhaustive(reason="the storage of the browser keeps a closed hint; it rarely changes")
 def test_the_hint_of_a_first_visit_is_closed_for_good(first):
     watched = drawn(first())
     hint = watched.page.locator(".dpv-hint")
@@ -113,9 +114,10 @@ def test_the_hint_of_a_first_visit_is_closed_for_good(first):
     assert not hint.is_visible()
 
 
+@pytest.mark.exhaustive(reason="the hint is a link to settings; others are opened daily")
 @pytest.mark.parametrize(
     ("page", "done"),
-    daily([("", "epsilon=0.01"), ("kmeans", "method=dplloyd")], lambda one: one[0] == "kmeans"),
+    [("", "epsilon=0.01"), ("kmeans", "method=dplloyd")],
 )
 def test_a_click_on_the_hint_does_what_it_asks_for(first, page, done):
     watched = drawn(first(page))
@@ -165,8 +167,8 @@ def test_the_hint_gives_its_room_to_the_headline_once_epsilon_moves(first):
     assert not hint.is_visible()
 
 
-@pytest.mark.daily("release")
-@pytest.mark.parametrize("page", daily(PAGES, ("wavecluster", "release", "learn").__contains__))
+@pytest.mark.exhaustive(reason="axe-core checks the order of headings on a page")
+@pytest.mark.parametrize("page", PAGES)
 def test_every_page_has_one_title_and_the_glossary_behind_the_question_mark(first, page):
     watched = first(page.replace("wavecluster", ""))
     heading = watched.page.locator("h1")
@@ -179,7 +181,7 @@ def test_every_page_has_one_title_and_the_glossary_behind_the_question_mark(firs
     expect(watched.page).to_have_title("Glossary · dpviz")
 
 
-@pytest.mark.some(1)
+@pytest.mark.exhaustive(reason="tests/ui/test_readouts.py reads names, marks and grades")
 @pytest.mark.parametrize("page", ["", "kmeans"])
 def test_readouts_have_plain_names_marks_and_help_by_hand(first, page):
     watched = drawn(first(f"{page}?epsilon=0.05"))
@@ -209,7 +211,7 @@ def test_readouts_have_plain_names_marks_and_help_by_hand(first, page):
     assert glossary.locator("h2").first.inner_text() == "Scores of WaveCluster"
 
 
-@pytest.mark.some(1)
+@pytest.mark.exhaustive(reason="test_stage.py checks the first screen of a phone")
 @pytest.mark.parametrize("page", ["", "kmeans?method=mcmc"])
 def test_the_whole_picture_is_above_the_fold_of_a_small_screen(first, page):
     watched = drawn(first(page, height=720))
@@ -224,6 +226,7 @@ def test_the_whole_picture_is_above_the_fold_of_a_small_screen(first, page):
     assert len({round(one.bounding_box()["y"]) for one in cards}) == 1
 
 
+@pytest.mark.exhaustive(reason="a fixed text; test_wavecluster.py in tests/ui reads panels")
 def test_a_surprise_is_explained_where_it_is(first):
     watched = drawn(first("?method=privqt&epsilon=1"))
     assert watched.page.get_by_text("True k is 212, but 220 cells are significant").count() == 1
@@ -264,6 +267,7 @@ WAITING = """() => { window.waited = new Set();
 LONG = "kmeans?method=privgene&k=50&t=99"
 
 
+@pytest.mark.daily("glossary-False")
 @pytest.mark.parametrize(("path", "waits"), [(LONG, True), ("glossary", False)])
 def test_a_first_picture_is_announced(first, path, waits):
     watched = first(path, before=lambda page: page.add_init_script(f"({WAITING})()"))
@@ -274,6 +278,7 @@ def test_a_first_picture_is_announced(first, path, waits):
     assert watched.page.locator("html[data-dpv-waits]").count() == 0
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_first_picture.py draws before code is compiled")
 def test_a_picture_without_its_program_says_that_it_comes(first):
     held: list[Route] | None = []
 
@@ -297,7 +302,7 @@ def test_a_picture_without_its_program_says_that_it_comes(first):
     assert figure.evaluate(shown) == "none"
 
 
-@pytest.mark.some(1)
+@pytest.mark.exhaustive(reason="test_sizes.py looks for cut text")
 @pytest.mark.parametrize("width", [390, 1024])
 def test_a_long_sentence_and_its_detail_are_not_cut_off(first, width):
     watched = drawn(first("kmeans?method=dplloyd&epsilon=0.02"))

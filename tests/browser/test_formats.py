@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tests.support.files import dbf, sheet, shp, workbook, zipped
-from tests.support.tiers import daily
 
 POINTS = [
     [round(x, 4), round(y, 4)]
@@ -45,7 +44,8 @@ FILES = {
 
 
 # Tests without a browser read all kinds of files. Here the user chooses one sheet of a workbook.
-@pytest.mark.parametrize("name", daily(FILES, "trees.xlsx".__eq__))
+@pytest.mark.exhaustive(reason="test_explorer.py uploads a file; tests/data reads all kinds")
+@pytest.mark.parametrize("name", FILES)
 def test_a_file_of_each_kind_is_on_the_screen_after_its_upload(
     name, app_url, open_page, tmp_path: Path
 ) -> None:
@@ -86,6 +86,7 @@ def test_columns_without_names_of_places_are_the_two_most_continuous(
     assert page.locator(".xtitle").first.text_content() == "income"
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_rows.py and test_release.py go each part of it")
 def test_a_messy_file_goes_the_whole_way_from_its_notes_to_a_release(
     app_url, open_page, tmp_path: Path
 ) -> None:

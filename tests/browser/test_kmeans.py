@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tests.browser.test_explorer import CARDS, RANGES, WATCH, expect_title, slider, title, zoom
-from tests.support.tiers import daily
 
 HEADING = """() => document.querySelectorAll('.annotation-text')[1]?.textContent ?? ''"""
 # Records every heading of the private panel from now on.
@@ -246,7 +245,8 @@ LOOK = """() => { const plot = document.querySelector('.js-plotly-plot');
 PAPER = "() => document.querySelector('.js-plotly-plot')._fullLayout.paper_bgcolor"
 
 
-@pytest.mark.parametrize("scheme", daily(("light", "dark"), "dark".__eq__))
+@pytest.mark.exhaustive(reason="tests/figures/test_kmeans.py draws every view in both themes")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_is_drawn_in_both_themes(explorer, scheme):
     watched = explorer("data=incomes&method=mcmc&t=3", scheme)
     look = watched.page.evaluate(LOOK)
@@ -282,12 +282,10 @@ def test_every_view_is_drawn_in_both_themes(explorer, scheme):
 # ---- sizes and overlaps
 
 
+@pytest.mark.exhaustive(reason="test_sizes.py looks for cut text")
 @pytest.mark.parametrize(
     "link",
-    daily(
-        ("data=incomes", "data=incomes&method=mcmc", "data=checkins&method=dplloyd"),
-        "data=incomes&method=mcmc".__eq__,
-    ),
+    ["data=incomes", "data=incomes&method=mcmc", "data=checkins&method=dplloyd"],
 )
 def test_nothing_is_cut_off_or_overlaps_on_a_small_screen(explorer, link):
     watched = explorer(link, height=720)

@@ -13,7 +13,6 @@ from dpviz.ui.learn.page import KNOWN
 from dpviz.ui.learn.pictures import picture_of
 from dpviz.ui.learn.step_state import start_of
 from dpviz.ui.learn.texts import sheet
-from tests.support.tiers import daily
 
 LESSONS, _ = shelf(KNOWN)
 
@@ -60,10 +59,10 @@ def do(watched, step) -> None:
     page.locator(".dpv-task.dpv-done").wait_for()
 
 
-@pytest.mark.daily("noise")
+@pytest.mark.exhaustive(reason="tests/ui/test_learn.py goes through each lesson")
 # tests/ui/test_learn.py compares the text of each step with the picture of the step. These two
 # lessons have all kinds of tasks: epsilon, a slider of a method, another draw.
-@pytest.mark.parametrize("name", daily(LESSONS, ("noise", "split-budget").__contains__))
+@pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
     lesson = LESSONS[name]
     watched = first(f"learn?lesson={name}", height=1400)
@@ -104,6 +103,7 @@ def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
         assert watched.page.get_by_role("button", name="Next").is_disabled()
 
 
+@pytest.mark.exhaustive(reason="test_stage.py uses a clicker on a page with controls")
 def test_keys_of_a_clicker_work_after_every_control_was_touched(first):
     lesson = LESSONS["split-budget"]
     watched = first("learn?lesson=split-budget&projector=on")

@@ -122,6 +122,7 @@ def test_release_outside_the_slider_settles(demo: Callable[..., Any]) -> None:
     expect_value(watched, slider(watched).get_attribute("aria-valuetext"))
 
 
+@pytest.mark.exhaustive(reason="messages are rarely lost; the drag checks the other messages")
 def test_lost_message_is_sent_again(
     app_url: Callable[[str], str], open_page: Callable[..., Any]
 ) -> None:
@@ -224,6 +225,7 @@ def test_program_moves_the_thumb(demo: Callable[..., Any]) -> None:
         assert slider(watched).input_value() == start
 
 
+@pytest.mark.exhaustive(reason="a rare order of two messages; the drag checks the usual order")
 def test_reset_at_once_after_a_key_is_not_undone(demo: Callable[..., Any]) -> None:
     watched = demo()
     slider(watched).focus()
@@ -233,6 +235,7 @@ def test_reset_at_once_after_a_key_is_not_undone(demo: Callable[..., Any]) -> No
     expect_value(watched, "1")
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_working_state.py leaves pages and returns")
 def test_value_survives_leaving_and_coming_back(demo: Callable[..., Any]) -> None:
     watched = demo()
     slider(watched).focus()
@@ -360,6 +363,7 @@ def test_download(demo: Callable[..., Any], kind: str) -> None:
     assert watched.hosts == {"127.0.0.1"}
 
 
+@pytest.mark.exhaustive(reason="the sentence for a failed download, which rarely changes")
 def test_missing_plotly_is_said_in_a_sentence(
     app_url: Callable[[str], str], open_page: Callable[..., Any]
 ) -> None:

@@ -30,6 +30,7 @@ def unfold(watched: Watched, label: str) -> None:
     watched.wait_idle()
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_draws.py checks the bands and the played draw")
 def test_draws_come_with_bands_and_can_be_played(opened) -> None:
     watched = opened("/?data=incomes&method=privthr&g=16")
     page = watched.page

@@ -43,8 +43,7 @@ def measured(watched, width: int, height: int) -> dict:
     return watched.page.evaluate(PANELS)
 
 
-@pytest.mark.some(1)
-@pytest.mark.daily("-kmeans-1", "data=checkins&method=wavecluster--1")
+@pytest.mark.exhaustive(reason="test_stage.py checks the maps in windows of other sizes")
 @pytest.mark.parametrize(
     ("link", "page", "ratio"),
     [

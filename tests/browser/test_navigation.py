@@ -73,6 +73,7 @@ def test_a_phone_has_the_doors_in_the_side_bar(app_url: Callable, open_page: Cal
     expect(page).to_have_title("Compare · dpviz")
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_share.py reads what a frame shows")
 def test_a_frame_has_no_navigation(app_url: Callable, open_page: Callable) -> None:
     page = open_page(f"{app_url('app.py')}/papers?embed=true").page
     expect(page.locator("h1")).to_have_text("Papers")

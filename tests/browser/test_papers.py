@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from dpviz.papers import PAPERS, ROWS
-from tests.support.tiers import daily
 
 #: Cells of the table whose text is cut off.
 CUT = """() => [...document.querySelectorAll('.dpv-papers td, .dpv-papers span')]
@@ -31,8 +30,8 @@ HIDDEN_HEADS = """() => {
 }"""
 
 
-@pytest.mark.daily("000-390")
-@pytest.mark.parametrize("width", daily((390, 1280, 2560), (390).__eq__))
+@pytest.mark.exhaustive(reason="test_sizes.py looks for cut text")
+@pytest.mark.parametrize("width", [390, 1280, 2560])
 @pytest.mark.parametrize("paper", PAPERS)
 def test_nothing_is_cut_off(app_url: Callable, open_page: Callable, paper: str, width: int) -> None:
     watched = open_page(f"{app_url('app.py')}/papers?paper={paper}&evidence=all")
@@ -44,7 +43,7 @@ def test_nothing_is_cut_off(app_url: Callable, open_page: Callable, paper: str, 
     assert watched.hosts == {"127.0.0.1"}
 
 
-@pytest.mark.daily("000-alg4-PrivTHREM")
+@pytest.mark.exhaustive(reason="tests/ui/test_papers.py opens the links of rows")
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
@@ -68,7 +67,8 @@ def test_a_link_opens_the_run_in_a_tab_of_its_own(
     assert watched.page.locator(".dpv-papers").count() == 1
 
 
-@pytest.mark.parametrize("scheme", daily(("light", "dark"), "dark".__eq__))
+@pytest.mark.exhaustive(reason="a rule of the style sheet, which rarely changes")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_heads_of_columns_stay_in_front_while_rows_scroll_by(
     app_url: Callable, open_page: Callable, scheme: str
 ) -> None:

@@ -67,7 +67,7 @@ def text_of(svg: str) -> str:
     return " ".join(" ".join(ElementTree.fromstring(svg).itertext()).split())
 
 
-@pytest.mark.some(1)
+@pytest.mark.exhaustive(reason="tests/figures/test_kmeans.py checks true points in a figure")
 @pytest.mark.parametrize("page", ["", "kmeans"])
 def test_true_points_are_a_switch_and_look_like_what_they_are(opened, page):
     watched = opened(f"{page}?data=spirals&method={'dplloyd' if page else 'privthr'}")
@@ -247,7 +247,7 @@ def test_tables_latex_and_sources_carry_the_facts_and_stay_readable(opened):
     assert "@misc{dpviz," in sources.decode()
 
 
-@pytest.mark.daily("benchmark-May be published: shows public data sets")
+@pytest.mark.exhaustive(reason="tests/ui/test_true_sentences.py reads the sentences of all pages")
 @pytest.mark.parametrize(
     ("link", "said"),
     [
@@ -261,6 +261,7 @@ def test_other_pages_say_what_is_true_of_them(opened, link, said):
     assert said in lines_of(watched)
 
 
+@pytest.mark.daily("light")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_names_of_subbands_are_readable_on_cells_of_noise(opened, scheme):
     link = "?view=details&level=3&method=privthr&epsilon=0.02"

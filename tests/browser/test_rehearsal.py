@@ -15,7 +15,6 @@ from playwright.sync_api import expect
 from dpviz.privacy.precedents import PRECEDENTS
 from tests.browser.conftest import Watched
 from tests.browser.test_release import bundle_of, name_source, owner, settled, step
-from tests.support.tiers import daily
 
 __all__ = ["owner"]
 
@@ -124,6 +123,7 @@ def city(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_release.py takes the recommended plan")
 def test_the_recommended_plan_is_taken_stays_on_other_pages_and_is_undone_by_back(
     owner, city: Path
 ) -> None:
@@ -216,10 +216,10 @@ def drawing(source: str) -> str:
     return base64.b64decode(content).decode() if kind.endswith("base64") else unquote(content)
 
 
-@pytest.mark.daily("/release")
+@pytest.mark.exhaustive(reason="tests/ui/test_epsilon_panel.py checks the numbers and sources")
 @pytest.mark.parametrize(
     "path",
-    daily(("/", "/kmeans", "/release", "/compare", "/audit"), ("/", "/release").__contains__),
+    ["/", "/kmeans", "/release", "/compare", "/audit"],
 )
 def test_what_epsilon_means_stands_beside_it(owner, path: str) -> None:
     watched = owner(path)

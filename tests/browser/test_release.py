@@ -240,6 +240,7 @@ def hostile_reports() -> dict[str, dict[str, Any]]:
     return {"many": many, "tall": tall, "wide": wide, "none": on_earth([], 0)}
 
 
+@pytest.mark.daily("many")
 @pytest.mark.parametrize("name", ["many", "tall", "wide", "none"])
 def test_a_report_prints_on_one_page(chromium, tmp_path: Path, name: str) -> None:
     assert one_page(chromium, files(hostile_reports()[name])["report.html"], tmp_path) == 1

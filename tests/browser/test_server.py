@@ -40,8 +40,7 @@ def other_site(folder: Path) -> Iterator[str]:
 
 
 # Other tests of this folder open the other pages.
-@pytest.mark.some(2)
-@pytest.mark.daily("papers", "game", "glossary", "docs")
+@pytest.mark.daily("papers")
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_needs_nothing_that_the_headers_forbid(
     app_url: AppUrl, page: str, open_page: Open, faultless: Faultless
@@ -76,6 +75,7 @@ def test_a_hand_moves_all_that_moves_behind_the_headers(
     watched.wait_calm()
 
 
+@pytest.mark.exhaustive(reason="without this cache, pages only open more slowly")
 def test_a_browser_keeps_what_draws_the_figures(app_url: AppUrl, open_page: Open) -> None:
     """If a page is opened again, neither plotly.js nor files of Streamlit are downloaded again."""
     answers: list[dict[str, Any]] = []
@@ -94,6 +94,7 @@ def test_a_browser_keeps_what_draws_the_figures(app_url: AppUrl, open_page: Open
     assert [one["url"] for one in scripts if not one["fromDiskCache"]] == []
 
 
+@pytest.mark.exhaustive(reason="tests/test_server.py checks which pages may be framed")
 def test_slides_of_another_site_show_their_view_and_no_other_one(
     app_url: AppUrl, chromium: Browser, tmp_path: Path
 ) -> None:

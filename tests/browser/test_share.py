@@ -90,7 +90,8 @@ def test_without_permission_the_link_stands_selected(app_url, open_page, faultle
     assert box.evaluate(chosen)
 
 
-@pytest.mark.parametrize("scheme", daily(("light", "dark"), "dark".__eq__))
+@pytest.mark.exhaustive(reason="tests/ui/test_share.py checks the colours of the code")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_code_is_drawn_black_on_white(scheme, app_url, open_page, faultless):
     watched = faultless(open_page(address(app_url, "papers"), scheme))
     open_share(watched)

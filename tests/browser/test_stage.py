@@ -64,6 +64,7 @@ def test_both_maps_cover_the_window(explorer: Callable, size: tuple[int, int], p
     explorer(page, size).page.wait_for_function(f"({SHARE})() >= {SIZES[size]}")
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_readouts.py checks what is behind the button")
 def test_further_scores_are_one_click_away_and_stay(explorer: Callable) -> None:
     page = explorer("", (1280, 720)).page
     overlap = page.locator('.dpv-card[data-name="Overlap"]')
@@ -79,6 +80,7 @@ def test_further_scores_are_one_click_away_and_stay(explorer: Callable) -> None:
     overlap.wait_for(state="hidden")
 
 
+@pytest.mark.exhaustive(reason="the layout of charts, which rarely changes")
 def test_the_title_of_charts_is_not_in_their_legend(explorer: Callable) -> None:
     page = explorer("kmeans?method=dplloyd&view=noise", (1280, 720)).page
     title, legend = (page.locator(one).first.bounding_box() for one in (".gtitle", ".legend"))
@@ -108,9 +110,10 @@ def test_little_moves_while_the_page_opens_and_during_a_drag(explorer: Callable,
 FRAMES = {(1280, 720): 0.8, (960, 540): 0.8, (800, 600): 0.9 * 800 / 600 / 2}
 
 
+@pytest.mark.exhaustive(reason="the same is checked for a window, by the same rules")
 @pytest.mark.parametrize(
     ("size", "page"),
-    daily([(size, page) for size in FRAMES for page in PAGES], lambda one: one == ((960, 540), "")),
+    [(size, page) for size in FRAMES for page in PAGES],
 )
 def test_both_maps_cover_a_frame(explorer: Callable, size: tuple[int, int], page: str) -> None:
     shown = explorer(f"{page}?embed=true&epsilon=0.5&seed=0", size).page
@@ -136,6 +139,7 @@ FIRST = """() => {
     && left >= 0 && left + xaxis._length <= innerWidth; }"""
 
 
+@pytest.mark.daily("size0-")
 @pytest.mark.parametrize("page", daily(PAGES, "".__eq__))
 @pytest.mark.parametrize("size", [(390, 844), (640, 360)])
 def test_a_map_and_epsilon_are_on_the_first_screen(
@@ -144,6 +148,7 @@ def test_a_map_and_epsilon_are_on_the_first_screen(
     explorer(page, size).page.wait_for_function(FIRST)
 
 
+@pytest.mark.exhaustive(reason="a tap on this button is checked below")
 def test_the_button_has_the_name_of_the_other_map_and_covers_no_title(explorer: Callable) -> None:
     page = explorer("audit", (390, 844)).page
     flip = page.get_by_role("button", name="Show the map “with the person” instead of “without”")
@@ -254,6 +259,7 @@ def test_on_the_stage_a_clicker_moves_epsilon_whatever_was_touched(explorer: Cal
         page.get_by_role("combobox", name="Method").wait_for()
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_learn.py goes through each lesson")
 def test_on_the_stage_a_clicker_goes_through_a_lesson(explorer: Callable) -> None:
     watched = explorer("learn?lesson=noise&step=2", (1280, 720))
     page = watched.page

@@ -93,6 +93,7 @@ def test_a_second_click_on_a_stage_leads_to_its_choices_in_the_side_bar(explorer
     assert card(page, "noise").evaluate("one => one.getRootNode().activeElement === one")
 
 
+@pytest.mark.exhaustive(reason="the first test goes through the stages of WaveCluster")
 def test_kmeans_goes_from_the_records_to_the_centres(explorer: Callable) -> None:
     page = explorer("kmeans?method=dprefine&data=incomes").page
     assert "use DPLloyd" in card(page, "iterations").get_attribute("aria-label")
@@ -116,6 +117,7 @@ def test_kmeans_goes_from_the_records_to_the_centres(explorer: Callable) -> None
     page.get_by_text("true points").first.wait_for()
 
 
+@pytest.mark.daily("light")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_thumbnail_is_the_array_that_was_sent(
     app_url: Callable, open_page: Callable, faultless: Callable, scheme: str
@@ -140,6 +142,7 @@ def test_a_thumbnail_is_the_array_that_was_sent(
             np.testing.assert_array_equal(expected == drawn[::-1].T, labels == cluster)
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_strip.py reads the controls of each stage")
 def test_controls_of_the_shown_stage_are_underlined(explorer: Callable) -> None:
     page = explorer("?method=privthr").page
     lit = """names => names.filter(name => getComputedStyle(document.querySelector(
@@ -155,6 +158,7 @@ def test_controls_of_the_shown_stage_are_underlined(explorer: Callable) -> None:
     assert page.evaluate(lit, names) == ["epsilon", "alpha", "p"]
 
 
+@pytest.mark.daily("size0")
 @pytest.mark.parametrize("size", [(390, 844), (1024, 768)])
 def test_the_strip_scrolls_sideways_on_a_narrow_page(explorer: Callable, size) -> None:
     page = explorer("?method=privthr", size).page

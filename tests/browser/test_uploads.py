@@ -80,7 +80,7 @@ def expect(probe: Path, *, held: bool) -> None:
     raise AssertionError(said)
 
 
-@pytest.mark.daily("two pages")
+@pytest.mark.exhaustive(reason="tests/ui/test_uploads.py frees a file that has no place")
 @pytest.mark.parametrize(
     "pages",
     [

@@ -12,7 +12,6 @@ import pytest
 
 from tests.browser.conftest import Watched
 from tests.browser.test_release import step as step_of_release
-from tests.support.tiers import daily
 
 
 @pytest.fixture
@@ -406,9 +405,8 @@ def test_a_release_takes_the_columns_along(opened, visits: Path) -> None:
     expect(watched, "visits.csv")
 
 
-@pytest.mark.parametrize(
-    "path", daily(("?data=spirals", "kmeans", "release?data=spirals"), "kmeans".__eq__)
-)
+@pytest.mark.exhaustive(reason="tests/ui/test_working_state.py goes back to an earlier link")
+@pytest.mark.parametrize("path", ["?data=spirals", "kmeans", "release?data=spirals"])
 def test_back_leaves_from_the_page_that_was_opened(opened, app_url: Callable, path: str) -> None:
     watched = opened("benchmark")
     watched.page.goto(f"{app_url('app.py')}/{path}")
