@@ -644,8 +644,8 @@ MISTAKES: dict[str, Mistake] = {
         "ui/data/own_data.py",
         "ui/test_rows.py",
         the_next_file_has_the_choice_of_the_last=(
-            '("rows", "columns", "classes", "domain")',
-            '("columns", "classes", "domain")',
+            '("rows", "columns", "classes", "domain", "several")',
+            '("columns", "classes", "domain", "several")',
         ),
     ),
     **_of(
