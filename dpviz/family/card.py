@@ -58,10 +58,6 @@ class Variant:
         return " ".join([f"{word}. {self.reason}", *dict.fromkeys(self.fails.values())])
 
 
-#: Letters that fit into the box of the methods in the side bar.
-_BOX = 27
-
-
 @dataclass(frozen=True, kw_only=True)
 class Card:
     """Description of a method: how it works, its source and its privacy promise.
@@ -122,7 +118,8 @@ class Card:
         found = re.match(r"(\w+)[^;]*? (\d{4})", self.paper)
         sources = (f"{found[1]} {found[2]}", found[1]) if found else (self.origin,)
         names = (f"{self.title} · {source}" for source in sources)
-        return next((name for name in names if len(name) <= _BOX), self.title)
+        # The box in the side bar has space for 27 letters.
+        return next((name for name in names if len(name) <= 27), self.title)
 
     @property
     def spends(self) -> bool:

@@ -44,9 +44,6 @@ _STAGE = (
     'move ε, or show the next score or step. Escape ends">Present</button>'
 )
 
-#: Pages that have a stage, as in frame.js.
-_STAGED = (*FAMILIES, "learn", "compare")
-
 KEYS = {
     ", .": "less ε, more ε",
     "n": "redraw the noise",
@@ -164,13 +161,14 @@ def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
     page = st.navigation(pages(shown, path if path == first else ""), position="top")
     if not embedded():
         behind = doors[door] if len(doors[door]) > 1 and door != menu else {}
-        if behind or here in _STAGED:
+        staged = here in (*FAMILIES, "learn", "compare")  # as in frame.js
+        if behind or staged:
             with st.container(key="behind", horizontal=True):
                 for name, title in behind.items():
                     st.page_link(
                         page if name == here else f"pages/{name}.py", label=plain_text(title)
                     )
-                if here in _STAGED:
+                if staged:
                     st.html(_STAGE)
         with st.container(key="reference"), st.popover("Reference", key=f"reference {here}"):
             for name, title in doors[menu].items():

@@ -57,7 +57,6 @@ OWN = {
     "in_words",
     "sentence",
     "score_of",
-    "_titles",
     "written",
     "_run_label",
 }
@@ -77,7 +76,9 @@ NAMED = {
     ("reference/about.py", "one.text"),
     ("reference/benchmark.py", "label"),
     ("reference/benchmark.py", "titles"),
-    ("compare/controls.py", "family.title"),
+    ("compare/controls.py", "CARDS[name].title"),
+    ("compare/controls.py", "CARDS[name].paper"),
+    ("widgets/parameters.py", "card.paper"),
     ("compare/controls.py", "label"),
     ("compare/controls.py", "one.title"),
     ("compare/view.py", "label"),

@@ -19,7 +19,6 @@ from dpviz.experiments.sweep import Plan, Subject, axes, axis_value, subject_of_
 from dpviz.experiments.worker_times import check_price
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES
 from dpviz.family.card import VariantName
-from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.figures.compare import LINES
 from dpviz.figures.looks import METHODS
@@ -376,7 +375,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
         METHODS,
         **state.widget("methods", "default"),
         format_func=lambda name: CARDS[name].named,
-        help="\n\n".join(f"{family.title}: {_titles(family)}." for family in FAMILIES.values()),
+        help="\n\n".join(f"{CARDS[name].title}: {CARDS[name].paper}." for name in METHODS),
     )
     left, right = st.columns([4, 3], vertical_alignment="bottom")
     left.selectbox(
@@ -403,10 +402,6 @@ def sidebar(state: CompareState) -> SweepRequest | None:
 
 def _reset_button(state: CompareState) -> None:
     st.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
-
-
-def _titles(family: Family) -> str:
-    return ", ".join(CARDS[name].title for name in METHODS if name in family.methods)
 
 
 def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:

@@ -181,7 +181,8 @@ def _data(drawn: Sequence[_Drawn], line: Line) -> dict[str, Any]:
         "lines": lines,
         "bands": bands,
         "breaks": [at.value for at in points[0] if at.breaks],
-        "title": ("" if private else "not private · ") + _title(score, best, worst)
+        "title": "not private · " * (not private)
+        + f"{score.short}: {best:g} (best) to {readable(worst, 2)}"
         if any(points)
         else first.note,
         "side": _free_corner(lines),
@@ -200,11 +201,6 @@ def _free_corner(lines: Sequence[_Line]) -> str:
     space = {f"{side} top": 1 - max(ys, default=0) for side, ys in halves.items()}
     space |= {f"{side} bottom": min(ys, default=0) for side, ys in halves.items()}
     return max(space, key=lambda corner: space[corner])
-
-
-def _title(score: Score, best: float, worst: float) -> str:
-    """Name of the score, and the ends of the axis."""
-    return f"{score.short}: {best:g} (best) to {readable(worst, 2)}"
 
 
 def _height(value: float, *, score: Score, best: float, worst: float) -> float:
@@ -227,15 +223,11 @@ def _words(
         if not some:
             continue
         draws = band_words(min(at.draws for at in some))
-        ends = [f"at {sign} {at.value:g} {_number(at.band, names)}" for at in _few(some)]
+        few = [some[at] for at in sorted({0, len(some) // 2, len(some) - 1})]
+        ends = [f"at {sign} {at.value:g} {_number(at.band, names)}" for at in few]
         said.append(f"{one.title}, {' and '.join(names)} and {draws}: {', '.join(ends)}")
         said.append(_breaks(one.title, some, sign))
     return ". ".join(filter(None, said)) + "."
-
-
-def _few(points: Sequence[Point]) -> Sequence[Point]:
-    """First, middle and last point."""
-    return [points[at] for at in sorted({0, len(points) // 2, len(points) - 1})]
 
 
 def _breaks(title: str, points: Sequence[Point], sign: str) -> str:

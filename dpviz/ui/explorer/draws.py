@@ -135,7 +135,8 @@ def _show(setting: Setting, draws: Draws) -> None:
     )
     true = {**setting.trial.true(), **setting.also}
     maps = setting.maps(draws, position)
-    stamp = replace(setting.stamp, facts=(*setting.stamp.facts, _seeds(draws)))
+    seeds = f"seeds {draws.seeds[0]} to {draws.seeds[-1]}"
+    stamp = replace(setting.stamp, facts=(*setting.stamp.facts, seeds))
     show_panels(
         maps,
         stamp,
@@ -183,10 +184,6 @@ def _show(setting: Setting, draws: Draws) -> None:
         csv_button(
             f"{file}-draws", rows, "Every draw (CSV)", stamp=stamp, icon=None, width="stretch"
         )
-
-
-def _seeds(draws: Draws) -> str:
-    return f"seeds {draws.seeds[0]} to {draws.seeds[-1]}"
 
 
 def _player(setting: Setting, draws: Draws) -> int:

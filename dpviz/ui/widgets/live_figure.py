@@ -108,7 +108,7 @@ def encode(figure: Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
     # With the digest the browser can skip a redraw if nothing has changed.
     text = json.dumps(
         {**head, "figure": body, "arrays": places, "digest": digest.hexdigest()},
-        default=_plain,
+        default=lambda one: one.item() if isinstance(one, np.generic) else str(one),
         separators=(",", ":"),
     ).encode()
     text += b" " * (-(len(text) + 4) % 8)
@@ -137,7 +137,3 @@ def _strip(
     ):
         return [_strip(v, [*path, i], arrays, places) for i, v in enumerate(value)]
     return value
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else str(value)
