@@ -63,12 +63,12 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
     expect(said.first).to_contain_text("5% to 95% of 50 draws")
     advice = page.get_by_text(re.compile(r"^Recommended: .*expect about \d+ invented of \d+"))
     expect(advice).to_be_visible()
-    where = page.get_by_text("Rehearsed on 5 made-up clusters, 20,000 records")
+    where = page.get_by_text("Rehearsed on 5 small made-up clusters, 20,000 records")
     expect(where).to_be_visible()
     expect(where).to_contain_text("For as many records without clusters, the plan reports about")
     name_source(watched, "hot spots")
     page.get_by_role("button", name="Review the release").click()
-    review = page.get_by_role("listitem").filter(has_text="Rehearsal on 5 made-up clusters")
+    review = page.get_by_role("listitem").filter(has_text="Rehearsal on 5 small made-up clusters")
     expect(review).to_contain_text("invented clusters of")
     page.get_by_role("button", name="Debit").click()
     expect(page.get_by_text("Released as number")).to_be_visible()
@@ -106,7 +106,7 @@ def test_own_data_start_with_public_settings_and_the_review_rehearses_unasked(
     settled(watched)
     name_source(watched, "hot spots")
     page.get_by_role("button", name="Review the release").click()
-    review = page.get_by_role("listitem").filter(has_text="Rehearsal on 5 made-up clusters")
+    review = page.get_by_role("listitem").filter(has_text="Rehearsal on 5 small made-up clusters")
     expect(review).to_contain_text("invented clusters of")
 
 
