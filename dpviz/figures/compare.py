@@ -15,23 +15,8 @@ from dpviz.base.numbers import readable
 from dpviz.experiments.benchmark import OTHERS, is_reference, title_of
 from dpviz.families import CARDS, score_of
 from dpviz.family.parameter import EPSILON, Parameter
+from dpviz.figures import marks
 from dpviz.figures.looks import METHODS, Look, line_in_words, look_of, nth_look
-from dpviz.figures.marks import (
-    BUDGET,
-    ROW,
-    Trace,
-    area,
-    axis_title,
-    base_layout,
-    chart_axis,
-    finite,
-    literal,
-    log_axis,
-    lower_first,
-    marker,
-    scatter,
-    whiskers,
-)
 from dpviz.figures.panels import Panels, add_chart_axes, add_heading, on, place
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.metrics.bands import ENOUGH, band_words
@@ -86,12 +71,12 @@ def curves(
     )
     legend_rows = -(-(len(methods) + further) // _LEGEND_COLUMNS)
     height = 400 if rows == 1 else 90 + 230 * rows
-    layout = base_layout(
+    layout = marks.base_layout(
         title,
         (62, 14, 46 + 20 * legend_rows, 42),
         # The legend is below the title, because the headings are directly above the panels.
         legend={
-            **ROW,
+            **marks.ROW,
             "y": 1 - 22 / height,
             "yref": "container",
             "yanchor": "top",
@@ -100,7 +85,7 @@ def curves(
         uirevision=f"{title} {[chart.heading for chart in charts]}",
     )
     layout["title"]["y"] = 0.99
-    data: list[Trace] = []
+    data: list[marks.Trace] = []
     named: set[str] = set()
     failing = [all(method in chart.failing for method in methods) for chart in charts]
     for number, chart in enumerate(charts):
@@ -111,15 +96,16 @@ def curves(
         across = _scale(axis.log, ends, 11, shown=lowest) | ({"matches": "x"} if number else {})
         up = _scale(score.log, reach, 7, shown=leftmost or not shared)
         if lowest:
-            across["title"] = axis_title(lower_first(axis.label))
+            across["title"] = marks.axis_title(marks.lower_first(axis.label))
         if shared:
             up |= {"matches": "y"} if number else {}
             # In more than one row, the title of each row would cover the title of the next row.
-            up |= {"title": axis_title(score.axis, 6)} if leftmost and row == rows // 2 else {}
+            middle = leftmost and row == rows // 2
+            up |= {"title": marks.axis_title(score.axis, 6)} if middle else {}
         add_chart_axes(layout, panel, place((row, rows), (column, columns)), across, up)
         # If all methods fail in a panel, only the heading says this.
         fails = " · not private" * failing[number]
-        add_heading(layout, panel, f"<b>{literal(chart.heading)}</b>{fails}")
+        add_heading(layout, panel, f"<b>{marks.literal(chart.heading)}</b>{fails}")
         if not len(chart.table):
             anchors: dict[str, Any] = {"xanchor": "auto", "yanchor": "auto"}
             add_heading(layout, panel, "no runs yet", (0.5, 0.5), size=13, **anchors)
@@ -189,7 +175,7 @@ def _log_axis(low: float, high: float) -> dict[str, Any]:
     if len(ticks) < 2:
         # On a very short range, use the ends and the middle.
         ticks = [low, math.sqrt(low * high), high]
-    return log_axis(ticks, (low, high), _short)
+    return marks.log_axis(ticks, (low, high), _short)
 
 
 def _short(tick: float) -> str:
@@ -198,7 +184,7 @@ def _short(tick: float) -> str:
 
 def _scale(log: bool, ends: tuple[float, float], ticks: int, *, shown: bool) -> dict[str, Any]:
     scale = _log_axis(*ends) if log else {"range": list(ends), "nticks": ticks}
-    return chart_axis(showticklabels=shown, **scale)
+    return marks.chart_axis(showticklabels=shown, **scale)
 
 
 def _traces(
@@ -208,7 +194,7 @@ def _traces(
     ends: tuple[float, float],
     mode: Mode,
     line: Line,
-) -> list[Trace]:
+) -> list[marks.Trace]:
     bands, lines = _theorems(chart, axis, ends, mode), []
     main, *thin = line_columns(line)
     paleness = 0.2 if len(methods) <= 4 else 0.11
@@ -217,14 +203,14 @@ def _traces(
         if len(values.places) > 1:
             band, colour = (values.low, values.high), look_of(method, mode).colour
             shown = {"legendgroup": method, "showlegend": False}
-            bands.append(area(values.places, *band, colour, paleness, **shown))
+            bands.append(marks.area(values.places, *band, colour, paleness, **shown))
         lines.append(_line(method, values, chart, axis, mode, main))
         lines += [
             _thin_line(_values(chart, method, axis, name), look_of(method, mode).colour)
             for name in thin
         ]
     if chart.true is not None:
-        true = scatter(
+        true = marks.scatter(
             "lines",
             list(ends),
             [chart.true, chart.true],
@@ -262,7 +248,9 @@ def _values(chart: Chart, method: str, axis: Parameter, middle: str) -> _Values:
     return _Values(*rows[np.isfinite(rows[:, 1])].T)
 
 
-def _theorems(chart: Chart, axis: Parameter, ends: tuple[float, float], mode: Mode) -> list[Trace]:
+def _theorems(
+    chart: Chart, axis: Parameter, ends: tuple[float, float], mode: Mode
+) -> list[marks.Trace]:
     if chart.bounds is None:
         return []
     found = []
@@ -272,7 +260,7 @@ def _theorems(chart: Chart, axis: Parameter, ends: tuple[float, float], mode: Mo
         if len(across) == 1:
             # A single value has no width, so its band covers the whole axis.
             across, low, high = np.array(ends), low.repeat(2), high.repeat(2)
-        band = area(
+        band = marks.area(
             across,
             low,
             high,
@@ -289,8 +277,8 @@ def _theorems(chart: Chart, axis: Parameter, ends: tuple[float, float], mode: Mo
     return found
 
 
-def _thin_line(values: _Values, colour: str) -> Trace:
-    return scatter(
+def _thin_line(values: _Values, colour: str) -> marks.Trace:
+    return marks.scatter(
         "lines",
         values.places,
         values.middle,
@@ -305,13 +293,13 @@ def _thin_line(values: _Values, colour: str) -> Trace:
 
 def _line(
     method: str, values: _Values, chart: Chart, axis: Parameter, mode: Mode, middle: str
-) -> Trace:
+) -> marks.Trace:
     title, score = CARDS[method].title, score_of(chart.score)
     full = f"{title}, not private" if method in chart.failing else title
     # A single value can't form an area, so its band becomes an error bar.
     ends = (values.low, values.middle, values.high)
-    whisker = {"error_y": whiskers(*ends, width=6)} if len(values.places) == 1 else {}
-    return scatter(
+    whisker = {"error_y": marks.whiskers(*ends, width=6)} if len(values.places) == 1 else {}
+    return marks.scatter(
         "lines+markers",
         values.places,
         values.middle,
@@ -343,7 +331,7 @@ def _alt(charts: Sequence[Chart], methods: Sequence[str], axis: Parameter, line:
         true = f"; true {readable(chart.true, 4)}" if chart.true is not None else ""
         described.append(f"{chart.heading}: {', '.join(ends) or 'nothing run yet'}{true}.")
     names = list(dict.fromkeys(score_of(chart.score).title for chart in charts))
-    over = lower_first(axis.label).removesuffix(axis.sign).strip()
+    over = marks.lower_first(axis.label).removesuffix(axis.sign).strip()
     words = {band_words(int(n)) for chart in charts for n in chart.table.get("draws", ())}
     held = f"{band_words(ENOUGH)}, and of all draws if there are fewer than {ENOUGH} draws"
     if len(words) == 1:
@@ -384,16 +372,16 @@ def lines(table: pd.DataFrame, value: str, *, score: str, title: str, mode: Mode
     ``table`` has a row per method, variant and epsilon, with the columns ``low`` and ``high``.
     """
     known = score_of(score)
-    layout = base_layout(
+    layout = marks.base_layout(
         title,
         (58, 10, 30, 42),
         legend={"x": 1.01, "y": 1, "font": {"size": 11}, "tracegroupgap": 0},
         uirevision=title,
     )
     epsilons = sorted(set(table["epsilon"]))
-    layout["xaxis"] = chart_axis(f"{BUDGET} (log scale)", **log_axis(epsilons))
+    layout["xaxis"] = marks.chart_axis(f"{marks.BUDGET} (log scale)", **marks.log_axis(epsilons))
     scale = _ratios(table[value].to_numpy(float)) if known.log else {"nticks": 7}
-    layout["yaxis"] = chart_axis(known.axis, **scale)
+    layout["yaxis"] = marks.chart_axis(known.axis, **scale)
     parts = [(*key, rows) for key, rows in table.groupby(["method", "variant"], sort=False)]
     parts.sort(key=lambda part: is_reference(part[0]))
     banded = sum(not is_reference(method) for method, *_ in parts) <= _MOST_BANDS
@@ -404,12 +392,12 @@ def lines(table: pd.DataFrame, value: str, *, score: str, title: str, mode: Mode
         x, y, low, high = columns.to_numpy(float).T
         if banded and not is_reference(method):
             group = {"legendgroup": method, "showlegend": False}
-            bands.append(area(x, low, high, look.colour, 0.16, **group))
+            bands.append(marks.area(x, low, high, look.colour, 0.16, **group))
         shown.append(
-            scatter(
+            marks.scatter(
                 "lines" if is_reference(method) else "lines+markers",
                 x,
-                finite(y),
+                marks.finite(y),
                 f"<b>{name}</b> at ε %{{x:.3~r}}<br>{known.title}: %{{text}}",
                 text=[readable(one, 4) for one in y],
                 name=name,
@@ -426,7 +414,7 @@ def lines(table: pd.DataFrame, value: str, *, score: str, title: str, mode: Mode
 def _ratios(values: Floats) -> dict[str, object]:
     high = np.max(values, initial=1.0, where=np.isfinite(values)) * 1.08
     ticks = [one for one in _TICKS if one <= high and (one in (1, 1.2) or one >= 1.5 or high < 4)]
-    return log_axis(ticks, (0.99, high))
+    return marks.log_axis(ticks, (0.99, high))
 
 
 def _look(method: str, mode: Mode) -> Look:
@@ -444,8 +432,8 @@ def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
     draws, colour = int(table["draws"].iloc[0]), CLUSTERS[mode][0]
     held = band_words(draws)
     data = [
-        area(epsilons, low, high, colour, 0.18, name=f"band of {held}"),
-        scatter(
+        marks.area(epsilons, low, high, colour, 0.18, name=f"band of {held}"),
+        marks.scatter(
             "lines",
             epsilons,
             law,
@@ -453,7 +441,7 @@ def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
             line={"color": INK[mode], "width": 1.5, "dash": "dot"},
             name="expected: sensitivity / ε",
         ),
-        scatter(
+        marks.scatter(
             "lines+markers",
             epsilons,
             mean,
@@ -461,17 +449,17 @@ def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
             customdata=law,
             cliponaxis=False,
             line={"color": colour, "width": 2},
-            marker=marker(8, colour),
+            marker=marks.marker(8, colour),
             name=f"mean of {draws} draws",
         ),
     ]
-    layout = base_layout(
+    layout = marks.base_layout(
         title,
         (62, 14, 66, 42),
-        legend={**ROW, "y": 1.02, "yanchor": "bottom"},
+        legend={**marks.ROW, "y": 1.02, "yanchor": "bottom"},
         uirevision=title,
-        xaxis=chart_axis(BUDGET, nticks=11, rangemode="tozero"),
-        yaxis=chart_axis("size of the noise", nticks=7, rangemode="tozero"),
+        xaxis=marks.chart_axis(marks.BUDGET, nticks=11, rangemode="tozero"),
+        yaxis=marks.chart_axis("size of the noise", nticks=7, rangemode="tozero"),
     )
     ends = ", ".join(
         f"{readable(mean[at])} at ε {readable(epsilons[at])} (expected {readable(law[at])})"

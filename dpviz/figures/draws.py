@@ -12,23 +12,10 @@ from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import readable
 from dpviz.experiments.draws import Draws
 from dpviz.families import score_of
+from dpviz.figures import marks
 from dpviz.figures.ground import Ground
 from dpviz.figures.kmeans import KMeansPicture
 from dpviz.figures.kmeans.centres import numbered_centres
-from dpviz.figures.marks import (
-    PLACE,
-    Trace,
-    base_layout,
-    chart_axis,
-    colour_bar,
-    faded,
-    heatmap,
-    marker,
-    outline,
-    outlined,
-    scatter,
-    shape,
-)
 from dpviz.figures.panels import Panels, add_chart_axes, add_heading, add_maps, on
 from dpviz.figures.raster import cell_means
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode
@@ -56,7 +43,7 @@ _ITSELF = {
 BOUND_COLUMNS = ("bound from", "bound to", "inside", "promised")
 
 #: Horizontal axis of a strip, without numbers.
-_ACROSS = chart_axis(range=[-0.5, 0.5], showgrid=False, showticklabels=False, fixedrange=True)
+_ACROSS = marks.chart_axis(range=[-0.5, 0.5], showgrid=False, showticklabels=False, fixedrange=True)
 
 #: Width over which the dots of a strip are spread, as a share of the strip's width.
 _SPREAD = 0.26
@@ -68,7 +55,7 @@ def wavecluster_maps(
     """Probability that cells are significant, beside the cells ``private`` of the draw ``name``."""
     mode, domain, width = picture.mode, picture.domain, picture.width(picture.true.level)
     true = picture.true.significant
-    chance = heatmap(
+    chance = marks.heatmap(
         draws.chance,
         domain,
         width,
@@ -85,11 +72,11 @@ def wavecluster_maps(
         [
             (
                 f"<b>{n} draws</b> · true cells outlined",
-                [chance, outline(true, domain, width, {"color": INK[mode], "width": 1})],
+                [chance, marks.outline(true, domain, width, {"color": INK[mode], "width": 1})],
             ),
             (
                 f"<b>{name}</b> · {both} both, {invented} invented, {missed} missed",
-                [heatmap(codes, domain, width, **colours)],
+                [marks.heatmap(codes, domain, width, **colours)],
             ),
         ],
         picture.title,
@@ -108,7 +95,7 @@ def kmeans_maps(
     assert draws.centers is not None  # noqa: S101 - draws of a k-means method
     mode, domain, axes = picture.mode, picture.shown_domain, picture.raster.axes
     points = picture.truth.records.points[watched][:, axes]
-    chance = heatmap(
+    chance = marks.heatmap(
         cell_means(points, draws.chance, domain, _LATTICE),
         domain,
         cell_width(domain, (_LATTICE, _LATTICE)),
@@ -117,17 +104,17 @@ def kmeans_maps(
     )
     ink, n = INK[mode], len(draws.seeds)
     x, y = picture.truth.centers[:, axes].T
-    cross = outlined(9, ink, "x-thin", ink, 2)
-    true = scatter("markers", x, y, f"true centre<br>{PLACE}", marker=cross)
+    cross = marks.outlined(9, ink, "x-thin", ink, 2)
+    true = marks.scatter("markers", x, y, f"true centre<br>{marks.PLACE}", marker=cross)
     centers = draws.centers[:, :, axes]
     palette = [CLUSTERS[mode][k % len(CLUSTERS[mode])] for k in range(centers.shape[1])]
     x, y = centers[shown][np.isfinite(centers[shown]).all(axis=1)].T
-    cloud = scatter(
+    cloud = marks.scatter(
         "markers",
         centers[..., 0].ravel(),
         centers[..., 1].ravel(),
-        f"centre of a draw<br>{PLACE}",
-        marker=marker(4, palette * n, opacity=0.45),
+        f"centre of a draw<br>{marks.PLACE}",
+        marker=marks.marker(4, palette * n, opacity=0.45),
         type="scattergl" if centers.size > 10_000 else "scatter",
     )
     return _maps(
@@ -163,9 +150,9 @@ def strips(
     # are a theorem's bounds for a score, shown as a coloured band. ``means`` adds a dotted line for
     # each mean.
     bounds = bounds or {}
-    data: list[Trace] = []
+    data: list[marks.Trace] = []
     margins = (8, 48, 64 + 14 * means, 12)
-    layout = base_layout(title, margins, shapes=[], uirevision="strips")
+    layout = marks.base_layout(title, margins, shapes=[], uirevision="strips")
     gap = min(0.075, 0.6 / len(draws.scores))
     wide = 1 / len(draws.scores) - gap
     described = []
@@ -176,7 +163,7 @@ def strips(
         ends = f"{readable(band.low, 4)} to {readable(band.high, 4)}"
         described.append(f"{score.label} median {readable(band.median, 4)}, band {ends}")
         extent = (left, left + wide), (0.0, 1.0)
-        up = chart_axis(nticks=5, range=_range(values, true.get(name), bound))
+        up = marks.chart_axis(nticks=5, range=_range(values, true.get(name), bound))
         add_chart_axes(layout, panel, extent, _ACROSS, up)
         if bound is not None:
             layout["shapes"].append(_bounds_shape(bound, panel, mode))
@@ -255,21 +242,23 @@ def _chance_scale(mode: Mode, title: str) -> dict[str, Any]:
         "zmin": 0,
         "zmax": 1,
         "showscale": True,
-        "colorbar": colour_bar(title, "right", tickformat=".0%", x=0.475, xanchor="left", xpad=2),
+        "colorbar": marks.colour_bar(
+            title, "right", tickformat=".0%", x=0.475, xanchor="left", xpad=2
+        ),
     }
 
 
 def _strip(
     draws: Draws, values: NDArray[np.float64], current: int | None, panel: int, mode: Mode
-) -> list[Trace]:
+) -> list[marks.Trace]:
     # Use the same random positions each time, so that the dots don't move when the page redraws.
     places = _SPREAD * (2 * np.random.default_rng(0).random(len(values)) - 1)
-    dots = scatter(
+    dots = marks.scatter(
         "markers",
         places,
         values,
         "%{text}",
-        marker=marker(4, CLUSTERS[mode][0], opacity=0.5),
+        marker=marks.marker(4, CLUSTERS[mode][0], opacity=0.5),
         text=[
             f"{readable(value, 4)}, seed {seed}"
             for value, seed in zip(values.tolist(), draws.seeds, strict=True)
@@ -278,12 +267,12 @@ def _strip(
     )
     if current is None:
         return [dots]
-    mark = scatter(
+    mark = marks.scatter(
         "markers",
         [0.0],
         [values[current]],
         f"this draw (seed {draws.seeds[current]}): {readable(values[current], 4)}",
-        marker=outlined(12, INVENTED[mode], "diamond", INK[mode], 1),
+        marker=marks.outlined(12, INVENTED[mode], "diamond", INK[mode], 1),
         **on(panel),
     )
     return [dots, mark]
@@ -294,12 +283,12 @@ def _band_shapes(band: Band, panel: int, true: float | None, mode: Mode) -> list
     look: dict[str, Any] = {"fillcolor": "rgba(128,128,128,0.15)", "layer": "below"}
     edge = {"width": 1, "color": ink}
     shapes = [
-        shape("rect", wide, (band.low, band.high), *axes, line=edge, **look),
+        marks.shape("rect", wide, (band.low, band.high), *axes, line=edge, **look),
         _line_shape(band.median, panel, mode),
     ]
     if true is not None:
         dashes = {"width": 1.5, "dash": "dash", "color": BOTH[mode]}
-        shapes.append(shape("line", (-0.5, 0.5), (true, true), *axes, line=dashes))
+        shapes.append(marks.shape("line", (-0.5, 0.5), (true, true), *axes, line=dashes))
     return shapes
 
 
@@ -310,13 +299,17 @@ def _drawn(shapes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _line_shape(value: float, panel: int, mode: Mode, dash: str = "solid") -> dict[str, Any]:
     look = {"width": 2.5, "color": INK[mode], "dash": dash}
-    return shape("line", (-0.36, 0.36), (value, value), *on(panel).values(), line=look)
+    return marks.shape("line", (-0.36, 0.36), (value, value), *on(panel).values(), line=look)
 
 
 def _bounds_shape(bounds: KBounds, panel: int, mode: Mode) -> dict[str, Any]:
     edge = {"width": 1, "dash": "dot", "color": BOTH[mode]}
-    look: dict[str, Any] = {"line": edge, "fillcolor": faded(BOTH[mode], 0.18), "layer": "below"}
-    return shape("rect", (-0.5, 0.5), bounds.ends, *on(panel).values(), **look)
+    look: dict[str, Any] = {
+        "line": edge,
+        "fillcolor": marks.faded(BOTH[mode], 0.18),
+        "layer": "below",
+    }
+    return marks.shape("rect", (-0.5, 0.5), bounds.ends, *on(panel).values(), **look)
 
 
 def _range(values: NDArray[np.float64], true: float | None, bounds: KBounds | None) -> list[float]:
@@ -333,12 +326,12 @@ def _range(values: NDArray[np.float64], true: float | None, bounds: KBounds | No
 def _maps(
     columns: Sequence[str],
     domain: Domain,
-    maps: list[tuple[str, list[Trace]]],
+    maps: list[tuple[str, list[marks.Trace]]],
     title: str,
     alt: str,
     ground: Ground,
 ) -> Panels:
-    layout = base_layout(title, (56, 12, 46, 38), uirevision=str(domain))
+    layout = marks.base_layout(title, (56, 12, 46, 38), uirevision=str(domain))
     data = add_maps(layout, columns, domain, maps, ground=ground)
     # Leave space for the colour bar between the maps.
     layout["xaxis"]["domain"] = [0, 0.465]

@@ -8,23 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpviz.base.numbers import readable
-from dpviz.figures.marks import (
-    LEGEND,
-    bar,
-    base_layout,
-    category_axis,
-    chart_axis,
-    heatmap,
-    line_at,
-    marker,
-    note,
-    number_font,
-    outlined,
-    scatter,
-    shape,
-    side_look,
-    whiskers,
-)
+from dpviz.figures import marks
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import BOTH, CLUSTERS, INK, INVENTED, NOISE, Mode, zero_centred
 from dpviz.grid.domain import Domain
@@ -56,8 +40,8 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
     few = max(cells.shape) <= _NUMBERED
     x, y = map(int, case.person)
     here = f"{cells[x, y]:.1f}"
-    texts: dict[str, Any] = {"texttemplate": "%{z:.1f}", "textfont": number_font(mode, 18)}
-    trace = heatmap(
+    texts: dict[str, Any] = {"texttemplate": "%{z:.1f}", "textfont": marks.number_font(mode, 18)}
+    trace = marks.heatmap(
         cells,
         Domain(tuple(ends)),
         np.ones(2),
@@ -74,16 +58,16 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
     squares = squares if few else [(ends[0], ends[1])]
     thin, thick = {"width": 1, "color": NOISE[mode]}, {"width": 3, "color": INVENTED[mode]}
     shapes = [
-        *(shape("rect", across, up, "x", "y", line=thin) for across, up in squares),
-        shape("rect", (x, x + 1), (y, y + 1), "x", "y", line=thick),
+        *(marks.shape("rect", across, up, "x", "y", line=thin) for across, up in squares),
+        marks.shape("rect", (x, x + 1), (y, y + 1), "x", "y", line=thick),
     ]
     # Small squares have no space for a number, so the number is above the person's square.
     name = "the person's square" if few else f"the person's square: {here}"
     right, above = x > cells.shape[0] / 2, y > cells.shape[1] / 2
     anchor = ("right" if right else "left", "bottom" if above else "top")
-    label = note(name, x + right, y + above, "x", "y", xanchor=anchor[0], yanchor=anchor[1])
+    label = marks.note(name, x + right, y + above, "x", "y", xanchor=anchor[0], yanchor=anchor[1])
     axis = {"visible": False, "fixedrange": True}
-    layout = base_layout(
+    layout = marks.base_layout(
         title,
         (10, 10, 56 if above else 38, 10 if above else 26),
         xaxis={**axis, "range": list(ends[0]), "constrain": "domain"},
@@ -111,21 +95,21 @@ def _centres(case: Case, title: str, seen: Seen, mode: Mode) -> Panels:
     centres, counts = np.asarray(seen.centres), np.asarray(seen.counts)
     many = [f"{count:,.0f} persons" for count in counts]
     data = [
-        scatter(
+        marks.scatter(
             "markers",
             [case.person[0]],
             [case.person[1]],
             "the person would stand here",
-            marker=outlined(15, INVENTED[mode], "star-open", INVENTED[mode], 2),
+            marker=marks.outlined(15, INVENTED[mode], "star-open", INVENTED[mode], 2),
             name="the person's place",
             cliponaxis=False,
         ),
-        scatter(
+        marks.scatter(
             "markers+text",
             centres[:, 0],
             centres[:, 1],
             "published centre: %{x:.3f}, %{y:.3f}",
-            marker=outlined(16, BOTH[mode], "cross", INK[mode], 1),
+            marker=marks.outlined(16, BOTH[mode], "cross", INK[mode], 1),
             text=many,
             # Put the numbers of centres that are close to each other on different sides.
             textposition=[
@@ -133,18 +117,18 @@ def _centres(case: Case, title: str, seen: Seen, mode: Mode) -> Panels:
                 f"{'left' if x > 0.5 else 'right'}"
                 for x, y in centres
             ],
-            textfont=number_font(mode, 13),
+            textfont=marks.number_font(mode, 13),
             name="published centre",
             cliponaxis=False,
         ),
     ]
-    axis = chart_axis(range=[-0.08, 1.08], fixedrange=True, nticks=6)
-    layout = base_layout(
+    axis = marks.chart_axis(range=[-0.08, 1.08], fixedrange=True, nticks=6)
+    layout = marks.base_layout(
         title,
         (34, 14, 62, 30),
         xaxis={**axis, "constrain": "domain"},
         yaxis={**axis, "scaleanchor": "x", "constrain": "domain"},
-        legend=LEGEND,
+        legend=marks.LEGEND,
         showlegend=True,
         uirevision=case.name,
     )
@@ -167,30 +151,30 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
     bands = 100 * np.array([tally.band() for _, tally in played]).reshape(-1, 2)
     shares = np.array([100 * tally.share for _, tally in played])
     data = [
-        scatter(
+        marks.scatter(
             "markers",
             shares,
             [name for name, _ in played],
             "%{y}: %{x:.1f}% right",
-            marker=marker(13, [CLUSTERS[mode][names.index(name)] for name, _ in played]),
-            error_x=whiskers(bands[:, 0], shares, bands[:, 1], color=INK[mode], width=6),
+            marker=marks.marker(13, [CLUSTERS[mode][names.index(name)] for name, _ in played]),
+            error_x=marks.whiskers(bands[:, 0], shares, bands[:, 1], color=INK[mode], width=6),
             cliponaxis=False,
         )
     ]
     # This upper limit is rounded up, as in the text below the figure.
     most = percent_at_most(limit)
-    layout = base_layout(
+    layout = marks.base_layout(
         title,
         (70, 16, 54, 40),
-        xaxis=chart_axis("share of right guesses, %", range=[-2, 102], fixedrange=True),
-        yaxis={**category_axis(names, 1), "fixedrange": True},
+        xaxis=marks.chart_axis("share of right guesses, %", range=[-2, 102], fixedrange=True),
+        yaxis={**marks.category_axis(names, 1), "fixedrange": True},
         shapes=[
-            line_at(50, "x", NOISE[mode], 2, dash="dot"),
-            line_at(most, "x", INVENTED[mode], 2, dash="dash"),
+            marks.line_at(50, "x", NOISE[mode], 2, dash="dot"),
+            marks.line_at(most, "x", INVENTED[mode], 2, dash="dash"),
         ],
         annotations=[
-            note("coin toss", 50, 1, "x", xanchor="right", xshift=-2),
-            note(f"limit {most:.1f}%", most, 1, "x", xshift=2 if most < 85 else -60),
+            marks.note("coin toss", 50, 1, "x", xanchor="right", xshift=-2),
+            marks.note(f"limit {most:.1f}%", most, 1, "x", xshift=2 if most < 85 else -60),
         ],
         uirevision="score",
     )
@@ -220,22 +204,22 @@ def telling_bars(
         found, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
         most = max(most, int(found.max()))
         data.append(
-            bar(
+            marks.bar(
                 edges[:-1] + width / 2 + (-0.22, 0.22)[number] * width,
                 found,
                 f"%{{y}} draws with a value near %{{x:.2f}}, when the person was {side}",
                 name=f"the person was {side} ({len(values):,})",
                 width=0.42 * width,
-                marker=side_look(number, mode),
+                marker=marks.side_look(number, mode),
             )
         )
-    layout = base_layout(
+    layout = marks.base_layout(
         "What the class has seen",
         (50, 14, 60, 44),
         barmode="overlay",
-        xaxis=chart_axis(name, range=[edges[0] - width, edges[-1] + width]),
-        yaxis=chart_axis("draws", rangemode="tozero", **({"dtick": 1} if most < 6 else {})),
-        legend=LEGEND,
+        xaxis=marks.chart_axis(name, range=[edges[0] - width, edges[-1] + width]),
+        yaxis=marks.chart_axis("draws", rangemode="tozero", **({"dtick": 1} if most < 6 else {})),
+        legend=marks.LEGEND,
         uirevision=name,
     )
     return Panels(

@@ -12,18 +12,8 @@ from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
 from dpviz.base.numbers import readable
-from dpviz.figures.theme import (
-    BACKGROUND,
-    CLUSTERS,
-    INK,
-    NOISE,
-    WRONG,
-    Mode,
-    above_zero,
-    blend,
-    steps,
-    zero_centred,
-)
+from dpviz.figures import theme
+from dpviz.figures.theme import Mode
 from dpviz.grid.domain import Domain
 
 Trace = dict[str, Any]
@@ -93,12 +83,12 @@ def note(
 
 def number_font(mode: Mode, size: int = 13, texts: Sequence[str] = ()) -> dict[str, Any]:
     """Font of cluster numbers, readable on any colour; some ``texts`` may be struck through."""
-    ground = BACKGROUND[mode]
+    ground = theme.BACKGROUND[mode]
     shadow = f"0 0 3px {ground}, 0 0 3px {ground}, 0 0 4px {ground}"
     struck = ["<s>" in text for text in texts]
     return {
         "size": size,
-        "color": INK[mode],
+        "color": theme.INK[mode],
         # The shadow of a line through a number would cover the number.
         "shadow": ["none" if one else shadow for one in struck] if any(struck) else shadow,
     }
@@ -164,7 +154,7 @@ def category_axis(names: Sequence[str], fewest: int) -> dict[str, Any]:
 
 def colour_axis(low: float, high: float, mode: Mode, unit: str) -> dict[str, Any]:
     """Colour axis from ``low``, at most 0; zero has the page's background colour."""
-    scale = zero_centred(low, high, mode) if low else above_zero(mode)
+    scale = theme.zero_centred(low, high, mode) if low else theme.above_zero(mode)
     bar = colour_bar(unit, outlinewidth=0, len=0.9)
     return {"cmin": low, "cmax": high, "colorscale": scale, "colorbar": bar}
 
@@ -233,7 +223,7 @@ def bar(x: Any, y: Any, hover: str, **more: Any) -> Trace:
 
 def side_look(number: int, mode: Mode) -> dict[str, Any]:
     """Look of a data set's bars: a colour; the bars of the second data set also have hatching."""
-    colour = CLUSTERS[mode][number]
+    colour = theme.CLUSTERS[mode][number]
     return {**(hatched(colour, mode) if number else {"color": colour}), "line": {"width": 0}}
 
 
@@ -254,7 +244,7 @@ def hatched(colour: str, mode: Mode) -> dict[str, Any]:
     lines = {"shape": "/", "size": 5, "solidity": 0.35}
     return {
         "color": colour,
-        "pattern": {**lines, "fgcolor": BACKGROUND[mode], "bgcolor": colour},
+        "pattern": {**lines, "fgcolor": theme.BACKGROUND[mode], "bgcolor": colour},
     }
 
 
@@ -305,7 +295,7 @@ def heatmap(
 
 def coded(colours: list[str]) -> dict[str, Any]:
     """Colour scale of a heatmap with codes 0, 1, 2, ...; each code has one flat colour."""
-    return {"colorscale": steps(colours), "zmin": 0, "zmax": len(colours) - 1}
+    return {"colorscale": theme.steps(colours), "zmin": 0, "zmax": len(colours) - 1}
 
 
 def cluster_codes(
@@ -314,33 +304,33 @@ def cluster_codes(
     """Codes of cells for :func:`cluster_colours`."""
     # Label 0 is noise; labels 1, 2, ... use the colours in turn; ``wrong`` cells have the last
     # colour. Shade 0 is the palest, 2 the full colour.
-    entry = np.where(labels > 0, (labels - 1) % len(CLUSTERS[mode]) + 1, 0)
+    entry = np.where(labels > 0, (labels - 1) % len(theme.CLUSTERS[mode]) + 1, 0)
     if wrong is not None:
-        entry = np.where(wrong, len(CLUSTERS[mode]) + 1, entry)
+        entry = np.where(wrong, len(theme.CLUSTERS[mode]) + 1, entry)
     codes: NDArray[np.uint8] = (3 * entry + shade).astype(np.uint8)
     return codes
 
 
 def cluster_colours(mode: Mode) -> dict[str, Any]:
     """Colour scale of :func:`cluster_codes`."""
-    ground = BACKGROUND[mode]
-    scale = [ground, blend(NOISE[mode], ground, 0.55), NOISE[mode]]
-    for colour in CLUSTERS[mode]:
-        scale += [blend(colour, ground, 0.22), blend(colour, ground, 0.7), colour]
+    ground = theme.BACKGROUND[mode]
+    scale = [ground, theme.blend(theme.NOISE[mode], ground, 0.55), theme.NOISE[mode]]
+    for colour in theme.CLUSTERS[mode]:
+        scale += [theme.blend(colour, ground, 0.22), theme.blend(colour, ground, 0.7), colour]
     # Pale, so that the hatching over it is visible.
-    scale += [blend(WRONG[mode], ground, share) for share in (0.1, 0.16, 0.28)]
+    scale += [theme.blend(theme.WRONG[mode], ground, share) for share in (0.1, 0.16, 0.28)]
     return coded(scale)
 
 
 def true_points(counts: NDArray[Any], domain: Domain, width: Floats, mode: Mode) -> Trace:
     """Overlay :data:`OVERLAY`: grey cells where records are, from counts (right, up)."""
-    scale = coded([faded(NOISE[mode], 0), faded(NOISE[mode], 0.75)])
+    scale = coded([faded(theme.NOISE[mode], 0), faded(theme.NOISE[mode], 0.75)])
     return heatmap(counts > 0, domain, width, name=OVERLAY, **scale)
 
 
 def overlay_note(mode: Mode) -> str:
     """Text about the overlay for the heading of a private panel, with the overlay's colour."""
-    return f' · <span style="color:{NOISE[mode]}">■</span> {OVERLAY}'
+    return f' · <span style="color:{theme.NOISE[mode]}">■</span> {OVERLAY}'
 
 
 def outline(
@@ -372,7 +362,7 @@ def outline(
 def hatching(labels: NDArray[Any], domain: Domain, width: Floats, mode: Mode) -> Trace:
     """Red outline and hatching of clusters that noise alone made or could have made."""
     strokes = min(max(_HATCHED // max(labels.shape), 1), 8)
-    return outline(labels, domain, width, {"color": WRONG[mode], "width": 1.5}, strokes)
+    return outline(labels, domain, width, {"color": theme.WRONG[mode], "width": 1.5}, strokes)
 
 
 # -- cells -------------------------------------------------------------------------------

@@ -9,18 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.numbers import counted
-from dpviz.figures.marks import (
-    PLACE,
-    Trace,
-    base_layout,
-    coded,
-    hatching,
-    heatmap,
-    middles,
-    note,
-    outlined,
-    scatter,
-)
+from dpviz.figures import marks
 from dpviz.figures.panels import Panels, add_axes, add_heading, on
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, NOISE, WRONG, Mode, blend
 from dpviz.grid.domain import Domain
@@ -53,16 +42,16 @@ def small_maps(
     """
     flat = domain.select((0, 1))
     # The page shows the names of the axes, because small maps have no space for them.
-    layout = base_layout(title, (8, 8, 64, 8))
+    layout = marks.base_layout(title, (8, 8, 64, 8))
     x, y = places[:, :2].T
-    rings = scatter(
+    rings = marks.scatter(
         "markers",
         x,
         y,
-        f"true cluster of the public data<br>{PLACE}",
-        marker=outlined(12, INK[mode], "circle-open", INK[mode], 1.2),
+        f"true cluster of the public data<br>{marks.PLACE}",
+        marker=marks.outlined(12, INK[mode], "circle-open", INK[mode], 1.2),
     )
-    data: list[Trace] = []
+    data: list[marks.Trace] = []
     words = []
     for number in range(_ACROSS * _ROWS - 1):
         row, slot = divmod(number, _ACROSS)
@@ -74,7 +63,7 @@ def small_maps(
         if number >= len(draws):
             add_heading(layout, panel, " ", size=11)
             # An axis without a trace would not be drawn, and the map would not keep its position.
-            data.append({**scatter("markers", [None], [None]), **on(panel)})
+            data.append({**marks.scatter("markers", [None], [None]), **on(panel)})
             continue
         result, real = draws[number]
         of_cells = result["kind"] == "cells"
@@ -101,32 +90,34 @@ def small_maps(
 
 def _cells(
     result: Mapping[str, Any], real: NDArray[np.bool_], domain: Domain, mode: Mode
-) -> list[Trace]:
+) -> list[marks.Trace]:
     labels = np.asarray(result["labels"])
     width = (domain.highs - domain.lows) / labels.shape
     kinds = np.concatenate([[0], np.where(real, 1, 2)])[labels]
-    colours = coded([BACKGROUND[mode], BOTH[mode], blend(WRONG[mode], BACKGROUND[mode], 0.16)])
+    colours = marks.coded(
+        [BACKGROUND[mode], BOTH[mode], blend(WRONG[mode], BACKGROUND[mode], 0.16)]
+    )
     invented, ink = (np.flatnonzero(~real) + 1)[:_MOST_MARKS], INK[mode]
-    cross = outlined(4, ink, "x-thin", ink, 1)
+    cross = marks.outlined(4, ink, "x-thin", ink, 1)
     order = np.argsort(labels, axis=None, kind="stable")
     first = order[np.searchsorted(labels.ravel()[order], invented)]
-    x, y = middles(np.unravel_index(first, labels.shape), domain, width)
+    x, y = marks.middles(np.unravel_index(first, labels.shape), domain, width)
     return [
-        heatmap(kinds, domain, width, **colours),
-        hatching(kinds == 2, domain, width, mode),
-        scatter("markers", x, y, f"invented<br>{PLACE}", marker=cross),
+        marks.heatmap(kinds, domain, width, **colours),
+        marks.hatching(kinds == 2, domain, width, mode),
+        marks.scatter("markers", x, y, f"invented<br>{marks.PLACE}", marker=cross),
     ]
 
 
-def _centres(result: Mapping[str, Any], real: NDArray[np.bool_], mode: Mode) -> list[Trace]:
+def _centres(result: Mapping[str, Any], real: NDArray[np.bool_], mode: Mode) -> list[marks.Trace]:
     x, y = np.asarray(result["centers"])[:, :2].T
     return [
-        scatter(
+        marks.scatter(
             "markers",
             x[chosen],
             y[chosen],
-            f"{name}<br>{PLACE}",
-            marker=outlined(*look, BACKGROUND[mode], 1.0),
+            f"{name}<br>{marks.PLACE}",
+            marker=marks.outlined(*look, BACKGROUND[mode], 1.0),
         )
         for chosen, name, look in (
             (real, "centre", (8, BOTH[mode], "circle")),
@@ -143,5 +134,5 @@ def _key(layout: dict[str, Any], real: str, wrong: str, mode: Mode) -> None:
         "○ a true cluster's place",
         f'<span style="color:{NOISE[mode]}">public data, not yours</span>',
     )
-    key = note("<br>".join(lines), left, bottom, yanchor="top", align="left", size=11)
+    key = marks.note("<br>".join(lines), left, bottom, yanchor="top", align="left", size=11)
     layout["annotations"].append(key)

@@ -16,27 +16,7 @@ from dpviz.experiments.tuning.common import BETTER
 from dpviz.experiments.tuning.null_set import NullSet
 from dpviz.experiments.tuning.smallest_epsilon import SmallestEpsilon
 from dpviz.families import CARDS, PARAMETERS, score_of
-from dpviz.figures.marks import (
-    BUDGET,
-    LEGEND_RIGHT,
-    Trace,
-    bar,
-    base_layout,
-    category_axis,
-    chart_axis,
-    colour_bar,
-    finite,
-    hatched,
-    hovering,
-    line_at,
-    log_axis,
-    lower_first,
-    note,
-    outlined,
-    scatter,
-    shape,
-    whiskers,
-)
+from dpviz.figures import marks
 from dpviz.figures.panels import Panels, on
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode, blend
 from dpviz.metrics.bands import band_words, end_names
@@ -57,31 +37,31 @@ def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
         (right, goal.target.value, "y2", f"target<br>{readable(goal.target.value, 4)}"),
     )
     dashes = {"width": 1.5, "dash": "dash", "color": INK[mode]}
-    layout = base_layout(
+    layout = marks.base_layout(
         f"{title} · {goal.target} · {n} draws at each ε",
         (58, 14, 62, 44),
         xaxis=_budgets(goal.epsilons, domain=list(left), anchor="y"),
-        yaxis=chart_axis("share of draws that meet the target, %", range=[-3, 104]),
+        yaxis=marks.chart_axis("share of draws that meet the target, %", range=[-3, 104]),
         xaxis2=_budgets(goal.epsilons, domain=list(right), anchor="y2", matches="x"),
-        yaxis2=chart_axis(score, anchor="x2", **_reach(goal)),
+        yaxis2=marks.chart_axis(score, anchor="x2", **_reach(goal)),
         shapes=[
-            shape("line", side, (value, value), yref=up, line=dashes)
+            marks.shape("line", side, (value, value), yref=up, line=dashes)
             for side, value, up, _ in goals
         ],
         # The names of the targets are at the right ends of their lines, where there are no data.
         annotations=[
-            note(text, side[1], value, yref=up, yanchor="middle", xshift=4, align="left")
+            marks.note(text, side[1], value, yref=up, yanchor="middle", xshift=4, align="left")
             for side, value, up, text in goals
         ],
-        legend={**LEGEND_RIGHT, "x": right[1]},
+        legend={**marks.LEGEND_RIGHT, "x": right[1]},
         uirevision=str(goal.target),
     )
     if goal.epsilon is not None:
-        layout["shapes"] += [line_at(goal.epsilon, x, INVENTED[mode], 2) for x in ("x", "x2")]
+        layout["shapes"] += [marks.line_at(goal.epsilon, x, INVENTED[mode], 2) for x in ("x", "x2")]
         # On a logarithmic axis, annotations are placed by exponents, and shapes by values.
         exponent = math.log10(goal.epsilon)
         found = f"<b>smallest ε = {written_out(goal.epsilon)}</b>"
-        layout["annotations"].append(note(found, exponent, 1, "x", xanchor="center"))
+        layout["annotations"].append(marks.note(found, exponent, 1, "x", xanchor="center"))
     return Panels(
         data=[_shares(goal, mode), *_band(goal, mode)],
         layout=layout,
@@ -96,8 +76,8 @@ def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
     )
 
 
-def _shares(goal: SmallestEpsilon, mode: Mode) -> Trace:
-    return scatter(
+def _shares(goal: SmallestEpsilon, mode: Mode) -> marks.Trace:
+    return marks.scatter(
         "lines+markers",
         np.array(goal.epsilons)[goal.tried],
         100 * goal.shares[goal.tried],
@@ -109,15 +89,15 @@ def _shares(goal: SmallestEpsilon, mode: Mode) -> Trace:
     )
 
 
-def _band(goal: SmallestEpsilon, mode: Mode) -> list[Trace]:
+def _band(goal: SmallestEpsilon, mode: Mode) -> list[marks.Trace]:
     colour, budgets = CLUSTERS[mode][0], list(goal.bands)
-    low, median, high = finite([(b.low, b.median, b.high) for b in goal.bands.values()]).T
+    low, median, high = marks.finite([(b.low, b.median, b.high) for b in goal.bands.values()]).T
     edge: dict[str, Any] = {"line": {"width": 0}, **on(2)}
     area: dict[str, Any] = {"fill": "tonexty", "fillcolor": blend(colour, BACKGROUND[mode], 0.3)}
     return [
-        scatter("lines", budgets, low, showlegend=False, **edge),
-        scatter("lines", budgets, high, name=band_words(len(goal.seeds)), **edge, **area),
-        scatter(
+        marks.scatter("lines", budgets, low, showlegend=False, **edge),
+        marks.scatter("lines", budgets, high, name=band_words(len(goal.seeds)), **edge, **area),
+        marks.scatter(
             "lines+markers",
             budgets,
             median,
@@ -135,7 +115,7 @@ def _band(goal: SmallestEpsilon, mode: Mode) -> list[Trace]:
 
 
 def _reach(goal: SmallestEpsilon) -> dict[str, Any]:
-    highs = finite([one.high for one in goal.bands.values()])
+    highs = marks.finite([one.high for one in goal.bands.values()])
     most = float(np.nanmax(highs, initial=goal.target.value))
     enough = _HEADROOM * goal.target.value
     if goal.target.sign == "<=" and 0 < enough < most:
@@ -149,7 +129,7 @@ def _budgets(epsilons: Sequence[float], **more: Any) -> dict[str, Any]:
     ticks = [step * 10.0**decade for decade in decades for step in (1, 3)]
     room = 0.04 * max(math.log10(high / low), 1)
     ends = [math.log10(low) - room, math.log10(high) + room]
-    return chart_axis(BUDGET, **log_axis(ticks), range=ends, **more)
+    return marks.chart_axis(marks.BUDGET, **marks.log_axis(ticks), range=ends, **more)
 
 
 def goal_frame(goal: SmallestEpsilon) -> pd.DataFrame:
@@ -173,18 +153,18 @@ def goal_frame(goal: SmallestEpsilon) -> pd.DataFrame:
 
 def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
     """Plot a score over two parameters, the first horizontal; ``title`` names method and data."""
-    values = finite(found.reached)
+    values = marks.finite(found.reached)
     low, high = _ends(values, found.score)
     sign, better = ("at most", "lower") if BETTER[found.score] == "<=" else ("at least", "higher")
     score = score_of(found.score).title
     named = f"{score}, {sign} this in {found.share:.0%} of draws"
     across, up = found.values
-    layout = base_layout(
+    layout = marks.base_layout(
         f"{title} · {named} · {len(found.seeds)} draws in each cell",
         (62, 14, 62, 46),
         xaxis=_steps(found.names[0], across),
         yaxis=_steps(found.names[1], up),
-        legend=LEGEND_RIGHT,
+        legend=marks.LEGEND_RIGHT,
         uirevision="map",
     )
     first, second = (_axis(name) for name in found.names)
@@ -195,7 +175,7 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
         "texttemplate": "%{text}",
         "textfont": {"size": 12, "color": INK[mode]},
         "customdata": [[[readable(x), readable(y)] for x in across] for y in up],
-        **hovering(f"{first} %{{customdata[0]}}<br>{second} %{{customdata[1]}}<br>%{{text}}"),
+        **marks.hovering(f"{first} %{{customdata[0]}}<br>{second} %{{customdata[1]}}<br>%{{text}}"),
         "zmin": low,
         "zmax": high,
         "xgap": 1,
@@ -204,7 +184,7 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
         "colorscale": [
             [end, blend(BOTH[mode], BACKGROUND[mode], s)] for end, s in enumerate((0.05, 0.6))
         ],
-        "colorbar": colour_bar(f"{score}<br>{better} is better", outlinewidth=0),
+        "colorbar": marks.colour_bar(f"{score}<br>{better} is better", outlinewidth=0),
     }
     return Panels(
         data=[heat, *_marks(found, mode)],
@@ -227,7 +207,7 @@ def _ends(values: Floats, score: str) -> tuple[float, float]:
 
 def _steps(name: str, values: Sequence[float]) -> dict[str, Any]:
     """Axis that shows its values at equal distances, even if the steps between them differ."""
-    return chart_axis(
+    return marks.chart_axis(
         _axis(name),
         tickvals=list(range(len(values))),
         ticktext=[readable(value) for value in values],
@@ -236,32 +216,32 @@ def _steps(name: str, values: Sequence[float]) -> dict[str, Any]:
     )
 
 
-def _marks(found: ParameterMap, mode: Mode) -> list[Trace]:
+def _marks(found: ParameterMap, mode: Mode) -> list[marks.Trace]:
     rows = [(row, column) for row, column in enumerate(found.best_at) if row != found.best[0]]
-    marks = [
+    shown = [
         ("best", "star", 0.36, [found.best], 12),
         ("setting of the search", "circle-open", -0.36, [found.current], 9),
     ]
     if rows:
-        marks.append(
+        shown.append(
             (f"best {PARAMETERS[found.names[1]].sign} at other ε", "diamond-open", 0.36, rows, 7)
         )
     return [
-        scatter(
+        marks.scatter(
             "markers",
             [cell[0] + aside for cell in cells],
             [cell[1] for cell in cells],
             name=name,
-            marker=outlined(
+            marker=marks.outlined(
                 size, INVENTED[mode] if symbol == "star" else INK[mode], symbol, INK[mode], 1.5
             ),
         )
-        for name, symbol, aside, cells, size in marks
+        for name, symbol, aside, cells, size in shown
     ]
 
 
 def _axis(name: str) -> str:
-    return lower_first(PARAMETERS[name].label)
+    return marks.lower_first(PARAMETERS[name].label)
 
 
 def _map_alt(found: ParameterMap, title: str, named: str) -> str:
@@ -317,7 +297,7 @@ def null_bars(null: NullSet, mode: Mode) -> Panels:
     data = []
     # Hatching, in addition to colour, marks techniques that are not private.
     for private, legend, look in (
-        (False, "without privacy", hatched(CLUSTERS[mode][1], mode)),
+        (False, "without privacy", marks.hatched(CLUSTERS[mode][1], mode)),
         (True, "private", {"color": CLUSTERS[mode][0]}),
     ):
         chosen = [name for name in bands if CARDS[name].spends == private]
@@ -325,13 +305,13 @@ def null_bars(null: NullSet, mode: Mode) -> Panels:
             [getattr(bands[name], end) for name in chosen] for end in ("low", "median", "high")
         )
         data.append(
-            bar(
+            marks.bar(
                 median,
                 [labels[name] for name in chosen],
                 "%{y}",
                 orientation="h",
                 name=legend,
-                error_x=whiskers(low, median, high, width=5, color=INK[mode]),
+                error_x=marks.whiskers(low, median, high, width=5, color=INK[mode]),
                 marker=look,
             )
         )
@@ -343,14 +323,14 @@ def null_bars(null: NullSet, mode: Mode) -> Panels:
     )
     if CARDS[config.method].parameter("alpha"):
         settings += f" · α {config.alpha:.2f} for {CARDS[config.method].title}"
-    layout = base_layout(
+    layout = marks.base_layout(
         f"Uniform noise, {null.n:,} points · {settings} · {draws}",
         (60, 16, 62, 44),
         barmode="overlay",
         bargap=0.35,
-        xaxis=chart_axis(f"clusters found: median, and {held}", rangemode="tozero"),
-        yaxis=category_axis(names, _FEWEST_BARS),
-        legend=LEGEND_RIGHT,
+        xaxis=marks.chart_axis(f"clusters found: median, and {held}", rangemode="tozero"),
+        yaxis=marks.category_axis(names, _FEWEST_BARS),
+        legend=marks.LEGEND_RIGHT,
         uirevision="null set",
     )
     return Panels(

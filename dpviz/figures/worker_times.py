@@ -19,19 +19,8 @@ from dpviz.experiments.worker_times import (
     records_text,
 )
 from dpviz.families import CARDS
+from dpviz.figures import marks
 from dpviz.figures.looks import look_of
-from dpviz.figures.marks import (
-    BUDGET,
-    LEGEND,
-    Trace,
-    base_layout,
-    chart_axis,
-    log_axis,
-    marker,
-    note,
-    outlined,
-    scatter,
-)
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 
@@ -64,14 +53,14 @@ def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
         if other != method:
             look, name = look_of(other, mode), f"{times.name_of(other)}, 1 worker"
             data.append(_measured(times.over_records(other, 1), name, INK[mode], look.symbol, 1))
-    layout = base_layout(
+    layout = marks.base_layout(
         f"{title}: seconds of a run over the number of records",
         (62, 44, 66, 42),
-        legend=LEGEND,
+        legend=marks.LEGEND,
         annotations=annotations,
         uirevision=f"time over records {method}",
         xaxis=_powers("records", math.log10(fewest.records), math.log10(MOST_RECORDS)),
-        yaxis=chart_axis("seconds of a run", type="log", dtick=1, exponentformat="power"),
+        yaxis=marks.chart_axis("seconds of a run", type="log", dtick=1, exponentformat="power"),
     )
     ends = ", ".join(
         f"{readable(times.seconds(method, MOST_RECORDS, one), 2)} s on {counted(one, 'worker')}"
@@ -99,7 +88,7 @@ def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
         seconds = [one.seconds for one in found]
         texts.append(f"{title} {readable(min(seconds))} to {readable(max(seconds))} s")
         data.append(
-            scatter(
+            marks.scatter(
                 "lines+markers",
                 [one.epsilon for one in found],
                 seconds,
@@ -115,13 +104,13 @@ def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
     epsilons = [run.epsilon for run in times.over_epsilon(times.methods[0])]
     return Panels(
         data=data,
-        layout=base_layout(
+        layout=marks.base_layout(
             f"Seconds of a run over ε · {where}",
             (62, 14, 66, 42),
-            legend=LEGEND,
+            legend=marks.LEGEND,
             uirevision="time over epsilon",
-            xaxis=chart_axis(f"{BUDGET} (log scale)", **log_axis(epsilons)),
-            yaxis=chart_axis("seconds of a run", nticks=7, rangemode="tozero"),
+            xaxis=marks.chart_axis(f"{marks.BUDGET} (log scale)", **marks.log_axis(epsilons)),
+            yaxis=marks.chart_axis("seconds of a run", nticks=7, rangemode="tozero"),
         ),
         alt=f"Time of a run over the privacy budget, {where}: {', '.join(texts)}.",
         height=400,
@@ -132,8 +121,10 @@ def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
     """Plot S(m) over workers for several numbers of records, next to the ideal S(m)."""
     model, title = times.models[method], times.name_of(method)
     ideal = {"color": INK[mode], "width": 1.5, "dash": "dot"}
-    data: list[Trace] = [
-        scatter("lines", [*WORKERS], [*WORKERS], "ideal: S(m) = m", line=ideal, name="ideal: m"),
+    data: list[marks.Trace] = [
+        marks.scatter(
+            "lines", [*WORKERS], [*WORKERS], "ideal: S(m) = m", line=ideal, name="ideal: m"
+        ),
     ]
     annotations, texts = [_label("records", 1.0, yref="paper", yshift=12)], []
     measured = {one.records for one in times.over_records(method, 2)}
@@ -155,12 +146,12 @@ def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
         texts.append(f"{readable(ratios[-1], 2)} for {name}")
         if points in measured:
             data.append(
-                scatter(
+                marks.scatter(
                     "markers",
                     [2],
                     [times.speedup(method, points)],
                     f"{name} records, measured<br>S(2) = %{{y:.3~r}}",
-                    marker=marker(8, colour),
+                    marker=marks.marker(8, colour),
                     name="measured on 2 workers",
                     showlegend=number == 0,
                     legendgroup="measured",
@@ -168,26 +159,26 @@ def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
             )
     data += [
         _bends(model, sizes, mode),
-        scatter(
+        marks.scatter(
             "markers",
             [2],
             [times.ceiling],
             "two plain loops on this machine<br>S(2) = %{y:.3~r}",
-            marker=outlined(17, INK[mode], "line-ew-open", INK[mode], 2),
+            marker=marks.outlined(17, INK[mode], "line-ew-open", INK[mode], 2),
             name="two plain loops: the ceiling",
         ),
     ]
-    axis = log_axis(WORKERS, (0.9, WORKERS[-1] * 1.06), str)
+    axis = marks.log_axis(WORKERS, (0.9, WORKERS[-1] * 1.06), str)
     return Panels(
         data=data,
-        layout=base_layout(
+        layout=marks.base_layout(
             f"{title}: S(m) = T1 / Tm",
             (62, 44, 66, 42),
-            legend=LEGEND,
+            legend=marks.LEGEND,
             annotations=annotations,
             uirevision=f"S(m) {method}",
-            xaxis=chart_axis("workers m", **axis),
-            yaxis=chart_axis("acceleration ratio S(m)", **axis),
+            xaxis=marks.chart_axis("workers m", **axis),
+            yaxis=marks.chart_axis("acceleration ratio S(m)", **axis),
         ),
         alt=f"{title}: acceleration ratio over workers. On {WORKERS[-1]} workers the model has "
         f"{', '.join(texts)} records. With 2 workers, the measured ratio is "
@@ -198,18 +189,18 @@ def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
     )
 
 
-def _modelled(x: Any, y: Any, hover: str, colour: str, number: int, **more: Any) -> Trace:
+def _modelled(x: Any, y: Any, hover: str, colour: str, number: int, **more: Any) -> marks.Trace:
     line = {"color": colour, "width": 2, "dash": "dash"}
     named = {"name": _MODEL, "legendgroup": "model", "showlegend": number == 0}
-    return scatter("lines", x, y, hover, line=line, **named, **more)
+    return marks.scatter("lines", x, y, hover, line=line, **named, **more)
 
 
-def _bends(model: PassModel, sizes: Sequence[int], mode: Mode) -> Trace:
+def _bends(model: PassModel, sizes: Sequence[int], mode: Mode) -> marks.Trace:
     found = [(size, model.bend(size)) for size in sizes]
     shown = [
         (size, int(one.workers), one.term) for size, one in found if one.workers <= WORKERS[-1]
     ]
-    return scatter(
+    return marks.scatter(
         "markers",
         [workers for _, workers, _ in shown],
         [model.speedup(size, workers) for size, workers, _ in shown],
@@ -219,33 +210,33 @@ def _bends(model: PassModel, sizes: Sequence[int], mode: Mode) -> Trace:
             f"{counted(workers, 'worker')}:<br>{TERMS[term]}"
             for size, workers, term in shown
         ],
-        marker=outlined(11, INK[mode], "diamond-open", INK[mode], 1.5),
+        marker=marks.outlined(11, INK[mode], "diamond-open", INK[mode], 1.5),
         name="bends",
     )
 
 
 def _measured(
     found: Sequence[Timing], name: str, colour: str, symbol: str, width: float = 2
-) -> Trace:
+) -> marks.Trace:
     workers = found[0].workers
-    return scatter(
+    return marks.scatter(
         "lines+markers",
         [one.records for one in found],
         [one.seconds for one in found],
         f"{CARDS[found[0].method].title} on {counted(workers, 'worker')}, measured{_HOVER}",
         name=name,
         line={"color": colour, "width": width},
-        marker=marker(8, colour, symbol),
+        marker=marks.marker(8, colour, symbol),
         legendgroup=name,
         showlegend=workers == 1,
     )
 
 
 def _label(text: str, y: float, *, yref: str = "y", **more: Any) -> dict[str, object]:
-    return note(text, 1, y, yref=yref, xshift=4, size=10, **more)
+    return marks.note(text, 1, y, yref=yref, xshift=4, size=10, **more)
 
 
 def _powers(title: str, low: float, high: float) -> dict[str, object]:
     powers = range(round(low), round(high) + 1)
-    ticks = log_axis(powers, write=power_of_ten) | {"tickvals": [10.0**one for one in powers]}
-    return chart_axis(title, **ticks, range=[low - 0.1, high])
+    ticks = marks.log_axis(powers, write=power_of_ten) | {"tickvals": [10.0**one for one in powers]}
+    return marks.chart_axis(title, **ticks, range=[low - 0.1, high])

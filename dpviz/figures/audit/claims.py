@@ -18,18 +18,7 @@ from dpviz.base.arrays import Floats
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import readable, written_out
 from dpviz.families import CARDS
-from dpviz.figures.marks import (
-    LEGEND,
-    LEGEND_RIGHT,
-    bar,
-    base_layout,
-    category_axis,
-    chart_axis,
-    line_at,
-    note,
-    shape,
-    side_look,
-)
+from dpviz.figures import marks
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, INVENTED, NOISE, Mode, blend
 
@@ -44,13 +33,13 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
     # If some runs do not have this score, the last bar counts these runs.
     n = len(bins.middles)
     data = [
-        bar(
+        marks.bar(
             bins.middles + (-0.25, 0.25)[number] * bins.width * 0.9,
             [100 * count / sum(counts) for count in counts[:n]],
             f"%{{customdata}}: %{{y:.2f}} % of runs {side}",
             name=side,
             width=0.45 * bins.width,
-            marker=side_look(number, mode),
+            marker=marks.side_look(number, mode),
             text=[*[""] * (len(counts) - 1), "none"][:n],
             textposition="outside",
             customdata=bins.labels,
@@ -58,14 +47,14 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
         for number, (counts, side) in enumerate(zip(_counts(histogram), sides, strict=True))
     ]
     most = max(max(trace["y"]) for trace in data)
-    layout = base_layout(
+    layout = marks.base_layout(
         f"{CARDS[result.method].title} {result.variant} · {result.scenario} · ε "
         f"{readable(result.claim, 4)} · {result.runs:,} runs on each data set",
         (58, 14, 62, 46),
         barmode="overlay",
-        xaxis=chart_axis(histogram.score, **bins.ticks),
-        yaxis=chart_axis("share of deciding runs, %", range=[0, 1.18 * most]),
-        legend=LEGEND,
+        xaxis=marks.chart_axis(histogram.score, **bins.ticks),
+        yaxis=marks.chart_axis("share of deciding runs, %", range=[0, 1.18 * most]),
+        legend=marks.LEGEND,
         shapes=_shade(bins, _show_event(bins, result.sign, result.threshold), mode),
         annotations=[_event_name(result.sign, result.threshold)],
         uirevision=result.event,
@@ -163,8 +152,8 @@ def _shade(bins: _Bins, event: NDArray[np.bool_], mode: Mode) -> list[dict[str, 
             inner.append(left := float(bins.middles[first] - bins.width / 2))
         if end < len(event):
             inner.append(right := float(bins.middles[end - 1] + bins.width / 2))
-        shapes.append(shape("rect", (left, right), (0, 1), "x", **look))
-        shapes += [line_at(border, "x", INK[mode], 1.5, dash="dash") for border in inner]
+        shapes.append(marks.shape("rect", (left, right), (0, 1), "x", **look))
+        shapes += [marks.line_at(border, "x", INK[mode], 1.5, dash="dash") for border in inner]
     return shapes
 
 
@@ -173,7 +162,7 @@ def _event_name(sign: str, value: float) -> dict[str, Any]:
     what = f"{signs[sign]} {readable(value, 6)}"
     if math.isinf(value):
         what = "no such number" if sign == "==" else "there is such a number"
-    return note(f"shaded: the event, {what}", 1, 1, xanchor="right", yshift=5)
+    return marks.note(f"shaded: the event, {what}", 1, 1, xanchor="right", yshift=5)
 
 
 #: A scenario and its result, or None if there is no result.
@@ -204,7 +193,7 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
         chosen = [(name, one) for name, one in measured if one.violated == violated]
         bounds = [one.epsilon_lower for _, one in chosen]
         bars.append(
-            bar(
+            marks.bar(
                 bounds,
                 [name for name, _ in chosen],
                 "%{y}: ε at least %{x:.3f}",
@@ -219,16 +208,18 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
         )
     high = max([claim, *(one.epsilon_lower for _, one in measured)])
     broken = sum(one.violated for _, one in measured)
-    layout = base_layout(
+    layout = marks.base_layout(
         f"Claimed ε {readable(claim, 4)} against measured lower bounds",
         (60, 16, 66, 44),
         barmode="overlay",
         bargap=0.35,
-        xaxis=chart_axis("lower bound on ε, with 99% confidence", range=[0, 1.2 * high]),
-        yaxis={**category_axis(names, _FEWEST_BARS), "dtick": 1},
-        shapes=[line_at(claim, "x", INK[mode], 2, dash="dash")],
-        annotations=[note(f"claimed ε = {written_out(claim)}", claim, 1, "x", xanchor="center")],
-        legend=LEGEND_RIGHT,
+        xaxis=marks.chart_axis("lower bound on ε, with 99% confidence", range=[0, 1.2 * high]),
+        yaxis={**marks.category_axis(names, _FEWEST_BARS), "dtick": 1},
+        shapes=[marks.line_at(claim, "x", INK[mode], 2, dash="dash")],
+        annotations=[
+            marks.note(f"claimed ε = {written_out(claim)}", claim, 1, "x", xanchor="center")
+        ],
+        legend=marks.LEGEND_RIGHT,
         uirevision="bounds",
     )
     return Panels(

@@ -12,24 +12,7 @@ from dpviz.base.arrays import Floats
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted, readable
 from dpviz.families import CARDS
-from dpviz.figures.marks import (
-    LEGEND,
-    Trace,
-    bar,
-    base_layout,
-    bold_numbers,
-    cell_columns,
-    chart_axis,
-    cluster_codes,
-    cluster_colours,
-    heatmap,
-    marker,
-    middles,
-    number_font,
-    outlined,
-    scatter,
-    side_look,
-)
+from dpviz.figures import marks
 from dpviz.figures.panels import Panels, add_maps
 from dpviz.figures.theme import BACKGROUND, INK, INVENTED, NOISE, Mode, blend
 from dpviz.grid.counts import cell_width
@@ -64,7 +47,7 @@ class Joining:
 def joining_maps(joining: Joining, mode: Mode) -> Panels:
     """Plot the clusters without and with the person side by side."""
     clusters = [counted(stages.n_clusters, "cluster") for stages in joining.stages]
-    layout = base_layout(f"{joining.title} · WaveCluster, no noise", (58, 10, 54, 40))
+    layout = marks.base_layout(f"{joining.title} · WaveCluster, no noise", (58, 10, 54, 40))
     maps = [
         (f"<b>{side}</b> · {clusters[number]}", _map(joining, number, mode))
         for number, side in enumerate(SIDES)
@@ -82,53 +65,55 @@ def joining_maps(joining: Joining, mode: Mode) -> Panels:
 def joining_frame(joining: Joining) -> pd.DataFrame:
     """Table behind the maps: one row per cell, with its cluster without and with the person."""
     shape = joining.stages[0].labels.shape
-    table = pd.DataFrame(cell_columns(joining.columns, shape, joining.domain, joining.width))
+    table = pd.DataFrame(marks.cell_columns(joining.columns, shape, joining.domain, joining.width))
     for side, stages in zip(SIDES, joining.stages, strict=True):
         table[f"cluster {side}"] = stages.labels.ravel()
     return table
 
 
-def _map(joining: Joining, number: int, mode: Mode) -> list[Trace]:
+def _map(joining: Joining, number: int, mode: Mode) -> list[marks.Trace]:
     source, stages = joining.sources[number], joining.stages[number]
     # Cells of clusters have a pale colour; all other cells have the background colour.
-    codes = cluster_codes(stages.labels, stages.significant, mode)
-    tinted = {"opacity": 0.75, **cluster_colours(mode)}
+    codes = marks.cluster_codes(stages.labels, stages.significant, mode)
+    tinted = {"opacity": 0.75, **marks.cluster_colours(mode)}
     return [
-        heatmap(codes, source.domain, joining.width, **tinted),
-        scatter("markers", *source.points.T, marker=marker(2.5, INK[mode], opacity=0.4)),
+        marks.heatmap(codes, source.domain, joining.width, **tinted),
+        marks.scatter(
+            "markers", *source.points.T, marker=marks.marker(2.5, INK[mode], opacity=0.4)
+        ),
         _cluster_numbers(joining, stages, mode),
         _person(joining, number, mode),
     ]
 
 
-def _cluster_numbers(joining: Joining, stages: Stages, mode: Mode) -> Trace:
+def _cluster_numbers(joining: Joining, stages: Stages, mode: Mode) -> marks.Trace:
     """Number of each cluster, on the cluster's cell that is farthest from the person's mark."""
     places = []
     for number in range(1, stages.n_clusters + 1):
         index = np.nonzero(stages.labels == number)
-        cells = np.column_stack(middles(index, joining.domain, joining.width))
+        cells = np.column_stack(marks.middles(index, joining.domain, joining.width))
         apart = np.linalg.norm((cells - joining.person) / joining.width, axis=1)
         places.append(cells[int(np.argmax(apart))])
-    return scatter(
+    return marks.scatter(
         "text",
         *np.reshape(places, (-1, 2)).T.tolist(),
-        text=bold_numbers(range(1, len(places) + 1)),
-        textfont=number_font(mode, 16),
+        text=marks.bold_numbers(range(1, len(places) + 1)),
+        textfont=marks.number_font(mode, 16),
     )
 
 
-def _person(joining: Joining, number: int, mode: Mode) -> Trace:
+def _person(joining: Joining, number: int, mode: Mode) -> marks.Trace:
     there, ink = number == 1, INK[mode]
     look = (INVENTED[mode], "star") if there else (ink, "circle-open")
-    return scatter(
+    return marks.scatter(
         "markers+text",
         joining.person[:1].tolist(),
         joining.person[1:].tolist(),
         "%{x:,.0f}, %{y:,.0f}",
         text=["<b>this person</b>" if there else "nobody here"],
         textposition="bottom right",
-        textfont=number_font(mode, 12),
-        marker=outlined(15, *look, ink, 1.5),
+        textfont=marks.number_font(mode, 12),
+        marker=marks.outlined(15, *look, ink, 1.5),
         cliponaxis=False,
     )
 
@@ -145,7 +130,7 @@ def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
     times, epsilon = readable(experiment.allowed), readable(experiment.epsilon, 4)
     pale = blend(NOISE[mode], BACKGROUND[mode], 0.45)
     data = [
-        bar(
+        marks.bar(
             numbers + 0.21,
             limits[:, 1] - limits[:, 0],
             "%{customdata[0]:.2f} % to %{customdata[1]:.2f} % allowed",
@@ -156,32 +141,32 @@ def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
             customdata=limits,
         ),
         *(
-            bar(
+            marks.bar(
                 numbers + (-0.17, 0.17)[number],
                 shares[number],
                 f"%{{y:.2f}} % of draws {side}",
                 name=side,
                 width=0.3,
-                marker=side_look(number, mode),
+                marker=marks.side_look(number, mode),
             )
             for number, side in enumerate(SIDES)
         ),
     ]
     low, high = int(numbers.min()), int(numbers.max())
     most = max(float(share.max()) for share in shares)
-    layout = base_layout(
+    layout = marks.base_layout(
         f"{title} · ε {epsilon} · {experiment.draws:,} draws on each side",
         (58, 10, 62, 44),
         barmode="overlay",
-        xaxis=chart_axis(
+        xaxis=marks.chart_axis(
             "number of clusters",
             range=[low - 0.6, max(high, low + 3) + 0.6],
             tickformat="d",
             dtick=max(1, (high - low) // 14),
         ),
         # If nearly all draws give the same number, the allowed range is much higher than all bars.
-        yaxis=chart_axis("share of draws, %", range=[0, min(100.0, 1.7 * most)]),
-        legend=LEGEND,
+        yaxis=marks.chart_axis("share of draws, %", range=[0, min(100.0, 1.7 * most)]),
+        legend=marks.LEGEND,
         uirevision=CARDS[experiment.method].title,
     )
     often = " and ".join(

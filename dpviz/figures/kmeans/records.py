@@ -8,19 +8,9 @@ from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted, readable
+from dpviz.figures import marks
 from dpviz.figures.kmeans.centres import centres, true_centres
 from dpviz.figures.kmeans.picture import KMeansPicture
-from dpviz.figures.marks import (
-    PLACE,
-    Trace,
-    cell_columns,
-    cluster_codes,
-    cluster_colours,
-    colour_axis,
-    heatmap,
-    overlay_note,
-    true_points,
-)
 from dpviz.figures.panels import Panels, add_maps
 from dpviz.grid.counts import cell_width
 from dpviz.kmeans.grid import cell_counts
@@ -33,16 +23,16 @@ def draw(picture: KMeansPicture) -> Panels:
     counts, shade = picture.raster.counts, picture.raster.shade
     number = counted(picture.truth.records.n, "record")
 
-    def codes(shades: np.ndarray[tuple[int, int], np.dtype[np.uint8]], hover: str) -> Trace:
-        drawn = cluster_codes(np.zeros(shades.shape), shades, mode)
+    def codes(shades: np.ndarray[tuple[int, int], np.dtype[np.uint8]], hover: str) -> marks.Trace:
+        drawn = marks.cluster_codes(np.zeros(shades.shape), shades, mode)
         width = cell_width(domain, shades.shape)
-        return heatmap(drawn, domain, width, hover, **cluster_colours(mode))
+        return marks.heatmap(drawn, domain, width, hover, **marks.cluster_colours(mode))
 
     private, note = [codes(np.zeros((1, 1), np.uint8), "no record is released")], ""
     if picture.with_points:
-        private += [true_points(counts, domain, cell_width(domain, counts.shape), mode)]
+        private += [marks.true_points(counts, domain, cell_width(domain, counts.shape), mode)]
         private += [true_centres(picture)]
-        note = overlay_note(mode)
+        note = marks.overlay_note(mode)
     maps = [
         (f"<b>true</b> · {number}", [codes(shade, "")]),
         (f"<b>{picture.private_title}</b> · no record is released{note}", private),
@@ -57,7 +47,7 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
     """Table of the cells of the screen that have records: one row per cell."""
     counts, domain = picture.raster.counts, picture.shown_domain
     width = cell_width(domain, counts.shape)
-    table = pd.DataFrame(cell_columns(picture.shown_columns, counts.shape, domain, width))
+    table = pd.DataFrame(marks.cell_columns(picture.shown_columns, counts.shape, domain, width))
     return table.assign(**{"true records": counts.ravel()})[counts.ravel() > 0]
 
 
@@ -68,13 +58,13 @@ def draw_grid(picture: KMeansPicture) -> Panels:
     occupied = true[true > 0]
     # The scale ends near the largest count, so that one peak does not hide the others.
     top = float(np.quantile(occupied, 0.97)) if occupied.size else 1.0
-    layout = picture.layout(coloraxis=colour_axis(0, top, picture.mode, "records"))
+    layout = picture.layout(coloraxis=marks.colour_axis(0, top, picture.mode, "records"))
     first, second = (
-        heatmap(
+        marks.heatmap(
             one,
             domain,
             cell_width(domain, one.shape),
-            f"{PLACE}<br>true %{{{of_true}:,.4~r}}<br>noisy %{{{of_noisy}:,.4~r}}",
+            f"{marks.PLACE}<br>true %{{{of_true}:,.4~r}}<br>noisy %{{{of_noisy}:,.4~r}}",
             customdata=other.T,
             coloraxis="coloraxis",
         )
@@ -108,7 +98,7 @@ def grid_frame(picture: KMeansPicture) -> pd.DataFrame:
     """Table of the cells."""
     (true, noisy), domain = _counts(picture), picture.shown_domain
     width = cell_width(domain, true.shape)
-    places = cell_columns(picture.shown_columns, true.shape, domain, width)
+    places = marks.cell_columns(picture.shown_columns, true.shape, domain, width)
     counts = {"true records": true.ravel(), "noisy records": noisy.ravel()}
     return pd.DataFrame(places | counts)
 
@@ -132,5 +122,5 @@ def _counts(picture: KMeansPicture) -> tuple[Floats, Floats]:
     return true, noisy
 
 
-def _numbered(picture: KMeansPicture, centers: Centers) -> Trace:
+def _numbered(picture: KMeansPicture, centers: Centers) -> marks.Trace:
     return centres(picture, centers, picture.numbers_of(centers))

@@ -10,19 +10,10 @@ from numpy.typing import NDArray
 from dpviz.base.arrays import Floats
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted
+from dpviz.figures import marks
 from dpviz.figures.kmeans import damage
 from dpviz.figures.kmeans.centres import places_of, text_places, true_centres, walk
 from dpviz.figures.kmeans.picture import KMeansPicture
-from dpviz.figures.marks import (
-    Trace,
-    cluster_codes,
-    cluster_colours,
-    heatmap,
-    number_font,
-    overlay_note,
-    scatter,
-    true_points,
-)
 from dpviz.figures.panels import Panels, add_maps
 from dpviz.figures.raster import MOST_CELLS
 from dpviz.grid.counts import cell_width
@@ -94,7 +85,7 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
     return table
 
 
-def private_ground(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Trace]:
+def private_ground(picture: KMeansPicture, run: KMeansRun, step: int) -> list[marks.Trace]:
     """Regions of a run's centres (only with two columns), then records and true centres."""
     # Everything except the overlay uses private numbers only.
     drawn, domain, centers = [], picture.shown_domain, picture.centers_at(run, step)
@@ -104,14 +95,16 @@ def private_ground(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Tr
         )
     if picture.with_points:
         counts = picture.raster.counts
-        drawn.append(true_points(counts, domain, cell_width(domain, counts.shape), picture.mode))
+        drawn.append(
+            marks.true_points(counts, domain, cell_width(domain, counts.shape), picture.mode)
+        )
         drawn.append(true_centres(picture))
     return drawn
 
 
 def overlay_heading(picture: KMeansPicture) -> str:
     """Text about the overlay in the heading of the private panel."""
-    return overlay_note(picture.mode) + " (✚ centres)" if picture.with_points else ""
+    return marks.overlay_note(picture.mode) + " (✚ centres)" if picture.with_points else ""
 
 
 def _state(picture: KMeansPicture, step: int) -> str:
@@ -121,7 +114,7 @@ def _state(picture: KMeansPicture, step: int) -> str:
     return "start" if step == 0 else f"after iteration {step} of {iterations}"
 
 
-def _records(picture: KMeansPicture, run: KMeansRun, step: int) -> Trace:
+def _records(picture: KMeansPicture, run: KMeansRun, step: int) -> marks.Trace:
     """Heatmap of the true records in the colours of their clusters; regions have pale colours."""
     # With more than two columns, a cell shows the cluster of one of its records.
     truth, raster, centers = picture.truth, picture.raster, picture.centers_at(run, step)
@@ -135,17 +128,17 @@ def _records(picture: KMeansPicture, run: KMeansRun, step: int) -> Trace:
 
 def _coloured(
     picture: KMeansPicture, run: KMeansRun, step: int, labels: NDArray[np.int32], shade: Any
-) -> Trace:
+) -> marks.Trace:
     # A cell without records has the label -1, and the number 0.
     numbers = np.append(picture.numbers_at(run, step), 0)
-    codes = cluster_codes(numbers[labels], shade, picture.mode)
+    codes = marks.cluster_codes(numbers[labels], shade, picture.mode)
     width = cell_width(picture.shown_domain, labels.shape)
-    colours = cluster_colours(picture.mode)
+    colours = marks.cluster_colours(picture.mode)
     # The browser tells the region under the pointer.
-    return heatmap(codes, picture.shown_domain, width, hoverinfo="none", **colours)
+    return marks.heatmap(codes, picture.shown_domain, width, hoverinfo="none", **colours)
 
 
-def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
+def _noisy_counts(picture: KMeansPicture, step: int) -> list[marks.Trace]:
     """Private numbers of records below the private centres, if the run has such numbers."""
     # Centres close to each other or to a border have space only for their own number.
     counts, centers = picture.noisy_at(step), picture.centers_at(picture.private, step)
@@ -157,7 +150,7 @@ def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
     # The panel's title is above the upper border, and the axis is below the lower border.
     blank = _crowded(picture.shown_domain, x, y) | (np.abs((y - low) / (high - low) - 0.5) > 0.46)
     return [
-        scatter(
+        marks.scatter(
             "text",
             x,
             y,
@@ -169,7 +162,7 @@ def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
             ],
             # The text is on the opposite side of the centre's own number.
             textposition=[_OPPOSITE[place] for place in places],
-            textfont=number_font(picture.mode, 10),
+            textfont=marks.number_font(picture.mode, 10),
             cliponaxis=False,
         )
     ]

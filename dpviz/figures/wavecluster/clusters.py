@@ -6,17 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.numbers import counted
-from dpviz.figures.marks import (
-    Trace,
-    bold_numbers,
-    cluster_codes,
-    cluster_colours,
-    middles,
-    number_font,
-    overlay_note,
-    scatter,
-    true_points,
-)
+from dpviz.figures import marks
 from dpviz.figures.wavecluster import damage
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.figures.wavecluster.stage import VALUE_KEYS, StagePair, cells, ghost
@@ -64,7 +54,9 @@ def draw(picture: WaveClusterPicture) -> StagePair:
         np.concatenate([size, picture.true.cluster_sizes[absent - 1]]),
         [*text, *(f"<s>{one}</s>" if found.of[one - 1] == "lost" else str(one) for one in absent)],
     )
-    places = np.column_stack(middles(middle.T, picture.domain, picture.width(picture.true.level)))
+    places = np.column_stack(
+        marks.middles(middle.T, picture.domain, picture.width(picture.true.level))
+    )
     return StagePair(
         title="Clusters",
         traces=(
@@ -72,27 +64,27 @@ def draw(picture: WaveClusterPicture) -> StagePair:
             [*_private_cells(picture), hovers[1], *damage.traces(picture, places), second],
         ),
         notes=(counted(true, "cluster"), counted(private, "cluster")),
-        overlay=overlay_note(picture.mode) if picture.with_points else "",
+        overlay=marks.overlay_note(picture.mode) if picture.with_points else "",
         alt=f"Clusters: {true} true, on the points; {private} {picture.side}, as cells. "
         f"{found.headline.text}",
     )
 
 
-def _points(picture: WaveClusterPicture) -> Trace:
+def _points(picture: WaveClusterPicture) -> marks.Trace:
     shade, factor = picture.raster.shade, _per_cell(picture)
     labels = picture.labels[0]
     for axis in (0, 1):
         labels = np.repeat(labels, factor * 2**picture.true.level, axis=axis)
     labels = labels[: shade.shape[0], : shade.shape[1]]
-    codes = cluster_codes(labels, shade, picture.mode)
-    return cells(picture, codes, picture.width(0) / factor, **cluster_colours(picture.mode))
+    codes = marks.cluster_codes(labels, shade, picture.mode)
+    return cells(picture, codes, picture.width(0) / factor, **marks.cluster_colours(picture.mode))
 
 
 def _per_cell(picture: WaveClusterPicture) -> int:
     return int(picture.raster.counts.shape[0] // picture.truth.source.shape[0])
 
 
-def _private_cells(picture: WaveClusterPicture) -> list[Trace]:
+def _private_cells(picture: WaveClusterPicture) -> list[marks.Trace]:
     """Cells of private clusters, dark if they have many records, and the true points over them."""
     # Everything except the overlay uses private numbers only.
     private, labels = picture.private, picture.labels[1]
@@ -100,11 +92,11 @@ def _private_cells(picture: WaveClusterPicture) -> list[Trace]:
     middle = np.median(private.average[inside]) if inside.any() else 0
     shade = inside.astype(np.uint8) + (inside & (private.average > middle))
     wrong = np.isin(private.labels, picture.fates.invented)
-    codes = cluster_codes(labels, shade, picture.mode, wrong)
-    drawn = [cells(picture, codes, width, **cluster_colours(picture.mode))]
+    codes = marks.cluster_codes(labels, shade, picture.mode, wrong)
+    drawn = [cells(picture, codes, width, **marks.cluster_colours(picture.mode))]
     if picture.with_points:
         wide = picture.width(0) / _per_cell(picture)
-        drawn.append(true_points(picture.raster.counts, picture.domain, wide, picture.mode))
+        drawn.append(marks.true_points(picture.raster.counts, picture.domain, wide, picture.mode))
     return drawn
 
 
@@ -123,7 +115,7 @@ def _middle_cells(stages: Stages) -> NDArray[np.intp]:
 
 def _numbers(
     picture: WaveClusterPicture, cell: NDArray[np.intp], sizes: NDArray[np.int64], texts: list[str]
-) -> Trace:
+) -> marks.Trace:
     """Numbers of clusters at their cells, large ones first; beside clusters of one or two cells."""
     shown = len(texts) if len(texts) <= _MOST_NUMBERS else _OF_MORE
     cell, sizes = cell[:shown], sizes[:shown]
@@ -136,15 +128,17 @@ def _numbers(
     # A number with a sign is too wide for the outermost cells.
     long = np.array([len(text) > 2 for text in texts[:shown]], dtype=bool)
     long &= (cell[:, 0] * _CELLS_OF_SIGN // shape[0]) % (_CELLS_OF_SIGN - 1) == 0
-    across, up = middles((cell[:, 0], cell[:, 1]), picture.domain, width)
-    return scatter(
+    across, up = marks.middles((cell[:, 0], cell[:, 1]), picture.domain, width)
+    return marks.scatter(
         "text",
         across,
         up + aside * np.where(above, 1, -1) * width[1] / 2,
-        text=bold_numbers(texts[:shown]),
+        text=marks.bold_numbers(texts[:shown]),
         textposition=[
             f"{one} {other if beside else 'center'}"
             for one, other, beside in zip(vertical, sideways, aside | long, strict=True)
         ],
-        textfont=number_font(picture.mode, 13 if shown <= _FEW_NUMBERS else 10, texts[:shown]),
+        textfont=marks.number_font(
+            picture.mode, 13 if shown <= _FEW_NUMBERS else 10, texts[:shown]
+        ),
     )

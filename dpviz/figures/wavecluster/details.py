@@ -18,18 +18,8 @@ from numpy.typing import NDArray
 
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import readable, written_out
+from dpviz.figures import marks
 from dpviz.figures.cell_numbers import MOST_OF_STAGES, cell_numbers, colours_at
-from dpviz.figures.marks import (
-    Trace,
-    axis_title,
-    cell_edges,
-    colour_bar,
-    heatmap,
-    literal,
-    middles,
-    number_font,
-    scatter,
-)
 from dpviz.figures.panels import FRAME, add_chart_axes, is_at_edge, place, suffix
 from dpviz.figures.theme import BACKGROUND, INK, Mode, zero_centred
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
@@ -86,7 +76,7 @@ def draw(picture: WaveClusterPicture, *, small: bool = False) -> StagePair:
     tops = scale_end(average.true), max(scale_end(band.true) for band in details)
     scales = _colour_scales(*tops, average.name, picture.mode, shown=not small)
     numbered = not small and max(picture.true.counts.shape) <= MOST_OF_STAGES
-    traces: tuple[list[Trace], list[Trace]] = ([], [])
+    traces: tuple[list[marks.Trace], list[marks.Trace]] = ([], [])
     for band in bands:
         cell = (band.place.highs - band.place.lows) / band.true.shape
         axis = "coloraxis9" if band.edges else "coloraxis8"
@@ -98,7 +88,9 @@ def draw(picture: WaveClusterPicture, *, small: bool = False) -> StagePair:
             hover = (
                 f"<b>{band.title}</b>, level {band.level}<br>{_PLACE}<br>{errors(picture, side)}"
             )
-            traces[side].append(heatmap(array, band.place, wide, hover, meta=meta, coloraxis=axis))
+            traces[side].append(
+                marks.heatmap(array, band.place, wide, hover, meta=meta, coloraxis=axis)
+            )
             if numbered:
                 colours = colours_at(scales[axis]["colorscale"], (array - low) / (high - low))
                 traces[side].extend(cell_numbers(array, colours, band.place, wide))
@@ -129,7 +121,7 @@ def frame(picture: WaveClusterPicture) -> pd.DataFrame:
     domain, parts = picture.domain, []
     for band in _subbands(*picture.stages):
         wide = picture.width(0) * 2**band.level
-        places = middles(np.indices(band.true.shape), domain, wide)
+        places = marks.middles(np.indices(band.true.shape), domain, wide)
         table = pd.DataFrame(
             {"true coefficient": band.true.ravel(), "private coefficient": band.private.ravel()}
         )
@@ -171,7 +163,7 @@ def add_axes(
             "ticks": "",
             # The zoom of the data must not be used for the mosaic.
             "uirevision": "subbands",
-            **({"title": axis_title(title, 8)} if titled else {}),
+            **({"title": marks.axis_title(title, 8)} if titled else {}),
             **({"matches": axis + suffix(first)} if panel > first else {}),
         }
         for axis, title, titled in zip("xy", titles, is_at_edge(row, slot), strict=True)
@@ -207,7 +199,7 @@ def _colour_scales(
             "cmin": low,
             "cmax": high,
             "colorscale": zero_centred(low, high, mode),
-            "colorbar": colour_bar(title, outlinewidth=0, len=0.47, y=y, yanchor="bottom"),
+            "colorbar": marks.colour_bar(title, outlinewidth=0, len=0.47, y=y, yanchor="bottom"),
             "showscale": shown,
         }
         for axis, low, high, title, y in (
@@ -234,17 +226,18 @@ def _hovered(
 # The texts do not depend on the draw, and dragging a slider requests them repeatedly.
 @lru_cache(maxsize=64)
 def _intervals(name: str, low: float, high: float, width: float, cells: int) -> list[str]:
-    edges = cell_edges(np.arange(cells + 1), low, high, width).tolist()
+    edges = marks.cell_edges(np.arange(cells + 1), low, high, width).tolist()
     ends = [(edge, readable(edge, 7)) for edge in edges]
     return [
-        f"{literal(name)} " + (f"{start} to {end}" if at < below else "beyond the domain (padding)")
+        f"{marks.literal(name)} "
+        + (f"{start} to {end}" if at < below else "beyond the domain (padding)")
         for (at, start), (below, end) in pairwise(ends)
     ]
 
 
-def _labels(bands: Sequence[Subband], mode: Mode, small: bool) -> Trace:
+def _labels(bands: Sequence[Subband], mode: Mode, small: bool) -> marks.Trace:
     named = [band for band in bands if band.level <= _LABELLED[small]]
-    return scatter(
+    return marks.scatter(
         "text",
         [band.corner[0] for band in named],
         [band.place.highs[1] for band in named],
@@ -255,7 +248,7 @@ def _labels(bands: Sequence[Subband], mode: Mode, small: bool) -> Trace:
         ],
         textposition="bottom right",
         textfont={
-            **number_font(mode),
+            **marks.number_font(mode),
             # The cells of noise below a small name are dark and light.
             "shadow": ", ".join([f"0 0 4px {BACKGROUND[mode]}"] * 12),
             "size": [13 - small - band.level for band in named],
@@ -263,14 +256,14 @@ def _labels(bands: Sequence[Subband], mode: Mode, small: bool) -> Trace:
     )
 
 
-def _borders(level: int, mode: Mode) -> Trace:
+def _borders(level: int, mode: Mode) -> marks.Trace:
     x: list[float | None] = []
     y: list[float | None] = []
     for one in range(1, level + 1):
         inner, outer = 0.5**one, 0.5 ** (one - 1)
         x += [inner, inner, None, 0, outer, None]
         y += [0, outer, None, inner, inner, None]
-    return scatter("lines", x, y, line={"color": INK[mode], "width": 1}, opacity=0.45)
+    return marks.scatter("lines", x, y, line={"color": INK[mode], "width": 1}, opacity=0.45)
 
 
 def _levels(first: int, last: int) -> str:

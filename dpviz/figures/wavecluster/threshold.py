@@ -10,17 +10,7 @@ import numpy as np
 
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import equals, readable
-from dpviz.figures.marks import (
-    LEGEND,
-    Trace,
-    bar,
-    base_layout,
-    chart_axis,
-    hatched,
-    note,
-    scatter,
-    shape,
-)
+from dpviz.figures import marks
 from dpviz.figures.panels import Panels, add_chart_axes, add_heading, on
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, NOISE, Mode, blend
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
@@ -86,10 +76,10 @@ def draw(picture: WaveClusterPicture) -> Panels:
     lists = [SortedList.of(stages) for stages in picture.stages]
     room = _Room.of(lists, picture.mode, under=law is not None)
     lines = 3 if any(one.stages.threshold.estimate is not None for one in lists) else 2
-    layout = base_layout(
+    layout = marks.base_layout(
         picture.title,
         (56, 16, 52 + 15 * lines, 44),
-        legend={**LEGEND, "yref": "container", "y": 0.955, "yanchor": "top"},
+        legend={**marks.LEGEND, "yref": "container", "y": 0.955, "yanchor": "top"},
         shapes=[],
         # A bar reacts to a pointer anywhere in the bar; an area reacts only near its edge.
         hovermode="x" if room.log else "closest",
@@ -97,7 +87,7 @@ def draw(picture: WaveClusterPicture) -> Panels:
         # Ranks are not positions, so the zoom of other views must not be used here.
         uirevision=f"threshold {room.log} {picture.domain}{picture.title.partition(' · ')[0]}",
     )
-    data: list[Trace] = []
+    data: list[marks.Trace] = []
     thresholds = [one.stages.threshold for one in lists]
     cuts = [[_Cut(one.k, one.value, private=slot == 1)] for slot, one in enumerate(thresholds)]
     if law and picture.run:
@@ -171,8 +161,10 @@ def _add_rank_axes(layout: dict[str, Any], panel: int, one: SortedList, room: _R
         }
         title = "values by rank"
     matches = [{"matches": axis} if panel > 1 else {} for axis in "xy"]
-    across = chart_axis(title, range=[0.4, room.ranks + 0.6], showgrid=False, **matches[0], **ticks)
-    up = chart_axis(
+    across = marks.chart_axis(
+        title, range=[0.4, room.ranks + 0.6], showgrid=False, **matches[0], **ticks
+    )
+    up = marks.chart_axis(
         "coefficient" if panel == 1 else None,
         type="log" if room.log else "linear",
         range=[room.at(end) for end in room.values],
@@ -183,7 +175,7 @@ def _add_rank_axes(layout: dict[str, Any], panel: int, one: SortedList, room: _R
     add_chart_axes(layout, panel, (side, (room.bottom, 1)), across, up)
 
 
-def _rank_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) -> list[Trace]:
+def _rank_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) -> list[marks.Trace]:
     mode = room.mode
     significant, kept, m = one.ends
     pale = blend(NOISE[mode], BACKGROUND[mode], 0.55)
@@ -191,7 +183,7 @@ def _rank_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) -> l
     for name, start, end, look in (
         ("significant", 0, significant, {"color": BOTH[mode]}),
         ("below the threshold", significant, kept, {"color": NOISE[mode]}),
-        ("pruned", kept, m, hatched(pale, mode)),
+        ("pruned", kept, m, marks.hatched(pale, mode)),
     ):
         if start == end:
             continue
@@ -199,10 +191,10 @@ def _rank_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) -> l
         hover = f"rank %{{x}}: %{{y:,.4~r}}, {name}"
         if room.ranks <= _BARS:
             ranks, values = np.arange(start, end) + 1, one.values[start:end]
-            traces.append(bar(ranks, values, hover, marker=look, showlegend=legend, **more))
+            traces.append(marks.bar(ranks, values, hover, marker=look, showlegend=legend, **more))
             continue
         chosen = np.unique(np.linspace(start, end - 1, min(end - start, _STEPS)).astype(np.intp))
-        steps = scatter(
+        steps = marks.scatter(
             "lines",
             # The last step needs an end.
             np.append(chosen + 0.5, end + 0.5),
@@ -215,7 +207,7 @@ def _rank_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) -> l
         )
         # Corners are between ranks, so an invisible line reacts to the pointer at ranks.
         values, line = one.values[chosen], {"width": 0}
-        met = scatter("lines", chosen + 1, values, hover, line=line, showlegend=False, **more)
+        met = marks.scatter("lines", chosen + 1, values, hover, line=line, showlegend=False, **more)
         traces += [steps, met]
     return traces
 
@@ -237,11 +229,13 @@ def _add_cuts(layout: dict[str, Any], panel: int, room: _Room, cuts: list[_Cut])
         if math.isfinite(cut.d):
             under = other is not None and cut.d < other.d
             colour, line = _line(room.mode, cut.private)
-            layout["shapes"].append(shape("line", (0.4, right), (cut.d, cut.d), x, y, line=line))
+            layout["shapes"].append(
+                marks.shape("line", (0.4, right), (cut.d, cut.d), x, y, line=line)
+            )
             text = f"d{prime} {equals(cut.d, 4)}"
             side: dict[str, Any] = {"xanchor": "right", "yanchor": "top" if under else "bottom"}
             layout["annotations"].append(
-                note(text, right, room.at(cut.d), x, y, colour=colour, **side)
+                marks.note(text, right, room.at(cut.d), x, y, colour=colour, **side)
             )
 
 
@@ -259,8 +253,8 @@ def _add_upright(
     side: dict[str, Any] = (
         {"xanchor": "right", "xshift": -3} if left else {"xanchor": "left", "xshift": 3}
     )
-    layout["shapes"].append(shape("line", (at, at), (0, 1), *axes, line=line))
-    named = note(text, at, height, *axes, colour=colour, **{**side, "yanchor": "top"})
+    layout["shapes"].append(marks.shape("line", (at, at), (0, 1), *axes, line=line))
+    named = marks.note(text, at, height, *axes, colour=colour, **{**side, "yanchor": "top"})
     layout["annotations"].append(named)
 
 
@@ -269,7 +263,7 @@ def _line(mode: Mode, private: bool) -> tuple[str, dict[str, Any]]:
     return colour, {"width": 1.5, "dash": "dash" if private else "solid", "color": colour}
 
 
-def _draw_law(layout: dict[str, Any], picture: WaveClusterPicture, law: Law) -> Trace:
+def _draw_law(layout: dict[str, Any], picture: WaveClusterPicture, law: Law) -> marks.Trace:
     mode = picture.mode
     shown = law.joined(_INTERVALS)
     width = shown.high - shown.low
@@ -292,13 +286,13 @@ def _draw_law(layout: dict[str, Any], picture: WaveClusterPicture, law: Law) -> 
     if high - low > 0.6 * end:
         low, high = 0.0, max(end, high)
     margin = 0.03 * (high - low)
-    layout["xaxis3"] = chart_axis(
+    layout["xaxis3"] = marks.chart_axis(
         "value of the threshold",
         anchor="y3",
         range=[max(low - margin, 0.0), high + margin],
         showgrid=False,
     )
-    layout["yaxis3"] = chart_axis(
+    layout["yaxis3"] = marks.chart_axis(
         "probability per unit",
         domain=[0, 0.31],
         anchor="x3",
@@ -318,7 +312,7 @@ def _draw_law(layout: dict[str, Any], picture: WaveClusterPicture, law: Law) -> 
         for first, last in zip(shown.first, shown.last, strict=True)
     ]
     numbers = np.column_stack([shown.low, shown.high, shown.probability]).tolist()
-    return bar(
+    return marks.bar(
         (shown.low + shown.high) / 2,
         height,
         "(%{customdata[0]:,.4~r}, %{customdata[1]:,.4~r}], %{customdata[3]}<br>probability "
