@@ -8,5 +8,5 @@ def __getattr__(name: str) -> Any:
     if name == "app":
         from dpviz.server import web
 
-        return web.app
+        return web.application()
     raise AttributeError(f"module 'dpviz.server' has no attribute {name!r}")

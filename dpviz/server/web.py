@@ -340,15 +340,12 @@ def serve(
     )
 
 
-def __getattr__(name: str) -> Any:
-    """The application for ``uvicorn dpviz.server:app``, made on its first use."""
-    if name == "app":
-        # The address is unknown here. The server is treated as shared unless the environment
-        # variable says that it is not.
-        os.environ.setdefault(SHARED, "1")
-        check_settings(SCRIPT)
-        return st.App(SCRIPT, middleware=shield())
-    raise AttributeError(name)
+def application() -> st.App:
+    """Make the application for ``uvicorn dpviz.server:app``; InputError if a setting is invalid."""
+    # The address is unknown, so the server is shared unless the variable says that it is not.
+    os.environ.setdefault(SHARED, "1")
+    check_settings(SCRIPT)
+    return st.App(SCRIPT, middleware=shield())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,8 +19,7 @@ from tests.support.links import opened
 @pytest.fixture
 def rooms(monkeypatch) -> Rooms:
     mine = Rooms()
-    for module in ("game.page", "game.play"):
-        monkeypatch.setattr(f"dpviz.ui.{module}.rooms", lambda: mine)
+    monkeypatch.setattr("dpviz.ui.game.play.rooms", lambda: mine)
     return mine
 
 

@@ -12,19 +12,7 @@ from dpviz.base.errors import InputError
 from dpviz.privacy.ledger import Neighbours
 from dpviz.teaching.game.rooms import MOST_GUESSES, MOST_PLAYERS, checked_code, checked_key
 from dpviz.teaching.game.rules import CASES, LEVELS, Game
-from dpviz.ui.game.play import (
-    STYLE,
-    answered,
-    drawn,
-    enter_room,
-    from_the_top,
-    open_room,
-    opened_room,
-    reasons,
-    rooms,
-    scores,
-    teacher,
-)
+from dpviz.ui.game import play
 from dpviz.ui.messages import show_caption, show_error, show_info
 from dpviz.ui.page import live_part
 from dpviz.ui.session.state import Control, UrlState, choice
@@ -67,19 +55,19 @@ def page_state() -> UrlState:
 
 def build(state: UrlState) -> None:
     """Show the page of a single player, of a player in a room, or of a room's teacher."""
-    st.html(STYLE)
+    st.html(play.STYLE)
     code = state.get("room")
     if not code:
         live_part(_alone, state)
         _class_panel(state)
         return
     try:
-        room = rooms().find(code)
-        from_the_top(code)
+        room = play.rooms().find(code)
+        play.from_the_top(code)
         if state.get("key"):
-            teacher(state, room, partial(_controls, narrow=True), _leave)
+            play.teacher(state, room, partial(_controls, narrow=True), _leave)
         else:
-            enter_room(room)
+            play.enter_room(room)
             live_part(_in_room, state, code)
             st.button("Leave the room", key="game:leave", on_click=_leave, args=(state,))
     except InputError as error:
@@ -98,9 +86,9 @@ def _alone(state: UrlState) -> bool:
         st.session_state[_SOLO].pop((state.get("case"), state.get("level")), None)
 
     with left:
-        drawn(game, game.guess)
+        play.drawn(game, game.guess)
     with right:
-        scores(
+        play.scores(
             (("you", game.you), ("best rule", game.rule)), game.case, game.epsilon, key="game:score"
         )
         with st.container(horizontal=True):
@@ -112,7 +100,7 @@ def _alone(state: UrlState) -> bool:
                 icon=":material/smart_toy:",
             )
             st.button("Start again", key="game:again", on_click=restart)
-    reasons(game.case, game.epsilon)
+    play.reasons(game.case, game.epsilon)
     return True
 
 
@@ -145,11 +133,11 @@ def _class_panel(state: UrlState) -> None:
         "Open a room, and show the class its code. Everybody plays on their own device, without "
         f"a name; your screen adds up all guesses. A room holds {MOST_PLAYERS:d} players."
     )
-    if before := opened_room():
+    if before := play.opened_room():
         show_caption(f"Your room {before.code} is open: it ends when you open another room.")
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
     if left.button("Open a room", key="game:open", icon=":material/groups:"):
-        room = open_room(CASES[state.get("case")], float(state.get("level")))
+        room = play.open_room(CASES[state.get("case")], float(state.get("level")))
         state.set("room", room.code)
         state.set("key", room.key)
         st.rerun()
@@ -166,7 +154,7 @@ def _join(state: UrlState, typed: str) -> None:
     code = checked_code(typed)
     if not code:
         raise InputError("Type the room code that the teacher's screen shows.")
-    state.set("room", rooms().find(code).code)
+    state.set("room", play.rooms().find(code).code)
     state.set("key", "")
     st.rerun()
 
@@ -177,8 +165,8 @@ def _leave(state: UrlState) -> None:
 
 
 def _in_room(state: UrlState, code: str) -> bool:
-    room = rooms().find(code)
-    token = enter_room(room)
+    room = play.rooms().find(code)
+    token = play.enter_room(room)
     game = room.game(token)
     if game is None:
         raise InputError("Another player has got your seat in the room: load this page again.")
@@ -186,16 +174,16 @@ def _in_room(state: UrlState, code: str) -> bool:
     def guess(number: int, said: bool) -> None:
         # If the room has ended meanwhile, the next run of the page shows the error.
         with suppress(InputError):
-            rooms().find(code).guess(token, number, said)
+            play.rooms().find(code).guess(token, number, said)
 
     show_caption(f"Room {code} · {game.case.title} · ε = {game.epsilon:g}")
     left, right = st.columns([6, 5], gap="medium")
     with left:
         if game.you.guesses >= MOST_GUESSES:
-            answered(game.last, "")
+            play.answered(game.last, "")
             show_info(f"You made {MOST_GUESSES:,} guesses, the limit of a room: well played.")
         else:
-            drawn(game, guess)
+            play.drawn(game, guess)
     with right:
-        scores((("you", game.you),), game.case, game.epsilon, key="game:score")
+        play.scores((("you", game.you),), game.case, game.epsilon, key="game:score")
     return True
