@@ -446,6 +446,7 @@ print([page.title for page in found.values() if page.path == "toy"], lacking(CAR
 """
 
 
+@pytest.mark.exhaustive(reason="tests/test_site.py builds the same pages for all methods")
 def test_the_documentation_has_them(copy):
     # Make no pictures, because a copy would have to compile code for them again.
     (copy.folder / "documented.py").write_text(DOCUMENTED.strip(), encoding="utf-8")

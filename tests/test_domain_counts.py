@@ -25,6 +25,7 @@ from dpviz.grid.domain import (
     flat_cells,
     grid_shape,
 )
+from tests.support.tiers import daily
 
 quick = settings(max_examples=150, deadline=None)
 quick_with_fixture = settings(quick, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -141,7 +142,11 @@ def test_counts_equal_those_of_numpy(case: tuple) -> None:
     assert n_outside == also_outside == int((inside != points).any(axis=1).sum())
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.parametrize("examples", daily((8, 25), (8).__eq__))
+def test_blocks_on_the_quick_way_get_the_same_cells(examples: int) -> None:
+    settings(max_examples=examples, deadline=None)(_blocks_get_the_same_cells)()
+
+
 @given(
     domain=domains(2),
     shape=st.tuples(st.integers(2, 300), st.integers(2, 300)),
@@ -149,7 +154,7 @@ def test_counts_equal_those_of_numpy(case: tuple) -> None:
     order=st.sampled_from(["rows", "columns", "strided"]),
     seed=st.integers(0, 2**32),
 )
-def test_blocks_on_the_quick_way_get_the_same_cells(
+def _blocks_get_the_same_cells(
     domain: Domain, shape: tuple[int, int], kinds: list[str], order: str, seed: int
 ) -> None:
     # If a block has a point near an edge, a slower loop computes this block and the next blocks.

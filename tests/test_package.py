@@ -172,6 +172,7 @@ print(json.dumps(dpviz.__file__))
 """
 
 
+@pytest.mark.exhaustive(reason="tests above check that every module and file is installed")
 def test_every_command_works_without_a_checkout(installed, tmp_path):
     done = call(
         [str(installed / "python"), "-c", ALL, *COMMANDS], tmp_path, **in_place(tmp_path, installed)

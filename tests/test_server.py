@@ -153,6 +153,7 @@ STARTS = {
 }
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("start", STARTS)
 def test_it_does_not_start_without_its_settings(tmp_path: Path, start: str) -> None:
     # Streamlit would print its own message.
@@ -182,6 +183,7 @@ def test_a_page_says_that_its_settings_were_spoilt_meanwhile(tmp_path: Path) -> 
     assert not test.sidebar.children
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("start", STARTS)
 def test_it_opens_a_browser_where_one_is_wanted(tmp_path: Path, start: str) -> None:
     opened, opener = tmp_path / "opened", tmp_path / "xdg-open"

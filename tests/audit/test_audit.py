@@ -600,6 +600,7 @@ def test_every_promise_has_an_audit() -> None:
     assert {one.private for one in scenarios() if one.planted} == {False}
 
 
+@pytest.mark.some(24)
 @pytest.mark.parametrize("claim", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("scenario", scenarios(), ids=key_of)
 def test_pairs_are_neighbours_and_the_config_is_that_of_the_claim(
@@ -829,6 +830,7 @@ def test_without_noise_one_person_is_seen_at_once() -> None:
     assert story.violated
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("method", ["privthr", "privthrem"])
 def test_under_a_private_technique_one_person_is_hidden(method: str) -> None:
     story = membership_experiment(method, 1.0, draws=400)

@@ -130,7 +130,7 @@ def for_every_day(row: tuple[Any, ...]) -> bool:
     return row[:3] not in FEWER and row[:3] not in NEAR
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("method", "variant", "name", "listed", "runs"), daily(ROWS, for_every_day)
 )
@@ -143,7 +143,7 @@ def test_what_must_be_found_is_found(
     assert found.epsilon_lower >= 0.8 * listed
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("method", "variant", "name", "runs"),
     daily([(*key, runs) for key, runs in OTHERS.items()], for_every_day),
@@ -152,7 +152,7 @@ def test_other_broken_promises_are_found(method: str, variant: str, name: str, r
     assert audit(method, variant, scenario=name, runs=runs).violated
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("key", "runs"), FEWER.items())
 def test_fewer_runs_see_a_broken_promise(key: tuple[str, str, str], runs: int) -> None:
     method, variant, name = key
@@ -172,7 +172,7 @@ def test_rows_and_others_are_all_that_is_not_private() -> None:
     assert listed == broken
 
 
-@pytest.mark.some(9)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("share", daily((DAILY_SHARE, SHARE), lambda share: share == DAILY_SHARE))
 @pytest.mark.parametrize(
     "scenario",

@@ -414,6 +414,7 @@ def closing(*numbers):
     return {"preexec_fn": lambda: [os.close(number) for number in numbers], "close_fds": False}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("closed", [[1], [2], [0, 1, 2]])
 def test_closed_streams_are_no_fault(tmp_path, closed):
     out = tmp_path / "spirals.csv"
@@ -470,6 +471,7 @@ threading.Timer({when}, os.kill, (os.getpid(), {number})).start()
 """
 
 
+@pytest.mark.daily("TERM-dpviz.commands.run", "INT-3")
 @pytest.mark.parametrize(
     ("number", "when"),
     [("INT", "pandas"), ("TERM", "dpviz.commands.run"), ("INT", 3), ("TERM", 3), ("HUP", 3)],
@@ -542,6 +544,7 @@ sys.meta_path.insert(0, See())
 """
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [(["methods", "--json"], 0), (["run", "nothing", "--method", "privqt"], 2), (["--help"], 0)],
@@ -739,6 +742,7 @@ def test_scores_of_kmeans_are_those_of_the_library(cli):
     assert sorted(report["private"][0]["centers"]) == one.centers.tolist()
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     ("method", "option", "value"),
     [

@@ -315,7 +315,7 @@ def stop(*_: object) -> None:
     raise HangError
 
 
-@pytest.mark.daily("1", "7")
+@pytest.mark.daily("7")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_line_ends_soon_and_in_one_sentence(part, folder, capsys, monkeypatch):
     rng = random.Random(part)

@@ -144,6 +144,7 @@ def test_text_is_read_block_by_block(tmp_path, mark, ending):
     assert gone == 1
 
 
+@pytest.mark.daily("umlauts")
 @pytest.mark.parametrize(
     ("text", "names", "points"),
     [

@@ -120,6 +120,7 @@ def impatient(monkeypatch):
         monkeypatch.setattr(f"dpviz.data.engine.dask.{name}", seconds)
 
 
+@pytest.mark.exhaustive(reason="a scheduler that dies is tested above")
 def test_workers_that_are_all_gone_are_named(impatient, tmp_path):
     parts = write_parts(tmp_path, 4, told=tmp_path)
     with started(workers=0) as (address, _):
@@ -135,6 +136,7 @@ def test_workers_that_are_all_gone_are_named(impatient, tmp_path):
             assert worker.wait() == -signal.SIGKILL
 
 
+@pytest.mark.exhaustive(reason="a scheduler that dies is tested above")
 def test_a_scheduler_that_is_frozen_is_named(impatient, tmp_path):
     parts = write_parts(tmp_path, 4, told=tmp_path)
     with started() as (address, process):

@@ -76,6 +76,7 @@ def test_every_part_takes_part_somewhere(method: str) -> None:
         assert any(not math.isclose(row.factor, 1, rel_tol=1e-4) for row in rows), part.name
 
 
+@pytest.mark.daily("twostage-only2")
 @pytest.mark.parametrize(
     ("method", "only"),
     [

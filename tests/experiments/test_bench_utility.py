@@ -139,6 +139,7 @@ def test_a_run_that_fails_is_named_and_the_others_stay(fake, monkeypatch) -> Non
     assert set(pd.read_parquet(fake / "peers-toy.parquet")["seed"]) == {FRESH + 1}
 
 
+@pytest.mark.exhaustive(reason="only the benchmark of maintainers has peers")
 def test_a_slow_peer_is_left_out_after_its_time(fake, monkeypatch) -> None:
     asked = options(wanted(fake, "--parts", "peers", "--seeds", "1", "--patience", "1.5"))
     fake.mkdir()

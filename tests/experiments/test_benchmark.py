@@ -164,6 +164,7 @@ def test_everybody_is_named_with_a_promise() -> None:
     assert family_name("nobody") == ""
 
 
+@pytest.mark.exhaustive(reason="the first test checks how rows are summed up")
 def test_the_published_figures_are_those_of_the_published_rows() -> None:
     if not (FILE.exists() and ROWS.exists()):
         pytest.skip("no figures are published yet: make bench-utility ARGS=--publish")

@@ -246,6 +246,7 @@ def command(tmp_path):
 MINE = "--data {data}:grid=16:density=0.3:clusters=3:name=mine --domain 0,1;0,1"
 
 
+@pytest.mark.exhaustive(reason="another test continues this command after a stop")
 def test_the_command_writes_rows_summaries_and_ranks(command):
     report, text, out = command(f"000-5,000-8 {MINE} --repeats 2")
     assert sorted(os.listdir(out)) == ["000-5.csv", "000-8.csv", "k_table.csv", "rows.csv"]
@@ -279,6 +280,7 @@ def test_ranks_without_an_average_of_the_paper_say_why(command, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.some(1)
 def test_figures_on_several_data_sets_go_on_where_they_were_stopped(command):
     line = "002-1 --data {data}:clusters=3:name=mine --data incomes --repeats 2"
     command(line)

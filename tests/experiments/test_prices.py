@@ -54,6 +54,7 @@ def test_figures_are_possible() -> None:
         assert row.best == 1 or row.score != "exact"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("method", "data"), [("privthr", "incomes"), ("eugkm", "tiny8"), ("dprefine", "tiny4")]
 )

@@ -343,6 +343,7 @@ def test_sample_sets_bring_what_suits_them():
 # -- the same rows for any way of running ------------------------------------------------
 
 
+@pytest.mark.exhaustive(reason="the next test compares one and two processes")
 def test_rows_are_the_same_to_the_last_bit_whatever_the_number_of_processes(small_parts):
     asked = plan(methods=("dpkmeansup", "mcmc", "baseline", "privthrem"))
     same(run_sweep(asked, jobs=2), run_sweep(asked, jobs=1))
@@ -732,6 +733,7 @@ for _ in range(8):
 """
 
 
+@pytest.mark.exhaustive(reason="another test starts a second sweep on one file")
 def test_of_sweeps_that_start_at_once_one_goes_on(tmp_path):
     # When a sweep releases the lock, other sweeps may wait for it; each is refused or continues.
     line = [sys.executable, "-W", "ignore", "-c", STARTS, str(tmp_path / "out.csv")]
@@ -991,7 +993,7 @@ sweep.run_sweep(
 """
 
 
-@pytest.mark.daily("1-2")
+@pytest.mark.exhaustive(reason="another test takes over the rows of a stopped sweep")
 @pytest.mark.parametrize(("jobs", "kills"), [(1, 2), (2, 3)])
 def test_kill_nine_at_any_time_loses_and_doubles_no_row(tmp_path, jobs, kills):
     out, generator = tmp_path / "out.csv", np.random.default_rng(jobs)

@@ -102,7 +102,7 @@ def test_sound_privgene_does_with_half_the_budget() -> None:
         assert rows[data, score, 0.5].sound_on_range == rows[data, score, 1.0].published
 
 
-@pytest.mark.daily("dplloyd-ds3-0.1", "dpkmeansup-unbalance-0.5", "contour-s1-0.5")
+@pytest.mark.daily("contour-s1-0.5")
 @pytest.mark.parametrize(
     ("method", "data", "epsilon"),
     [

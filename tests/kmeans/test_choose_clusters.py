@@ -332,6 +332,7 @@ def groups(ndim: int, clusters: int, n: int) -> Records:
     return Records.build(Dataset(name="", points=points), box)
 
 
+@pytest.mark.daily("3-5", "10-7")
 @pytest.mark.parametrize(("ndim", "clusters"), [(2, 6), (3, 5), (6, 4), (10, 7), (16, 3)])
 def test_dp_refine_chooses_at_no_further_cost(ndim: int, clusters: int) -> None:
     records = groups(ndim, clusters, 12_000)

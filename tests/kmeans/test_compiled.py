@@ -76,8 +76,7 @@ DAMAGES = {
 }
 
 
-@pytest.mark.some(2)
-@pytest.mark.daily("empty-nbi", "torn-nbc", "another pickle-nbi")
+@pytest.mark.daily("another pickle-nbi")
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_files_are_compiled_anew_and_replaced(module, ending, damage):

@@ -577,12 +577,8 @@ def test_edge_cases_give_a_result_or_one_sentence(case: str, name: str, variant:
             assert sentence is None
 
 
-@pytest.mark.daily(
-    besides=(
-        "1000000.0-eugkm-published",
-        "1000000.0-hybrid-published",
-    )
-)
+@pytest.mark.some(20)
+@pytest.mark.daily(besides=("1000000.0-eugkm-published", "1000000.0-hybrid-published"))
 @pytest.mark.parametrize(("name", "variant"), every)
 @pytest.mark.parametrize("epsilon", [1e-3, 1e6])
 def test_tiny_and_huge_budgets_give_a_result(name: str, variant: Any, epsilon: float) -> None:

@@ -32,7 +32,7 @@ CASES = [
 ]
 
 
-@pytest.mark.daily("eugkm-blood-1.0-None", "hybrid-blood-1.0-None")
+@pytest.mark.daily("hybrid-blood-1.0-None")
 @pytest.mark.parametrize(("method", "data", "epsilon", "clusters"), CASES)
 def test_published_is_what_a_plain_program_of_its_steps_computes(
     method: str, data: str, epsilon: float, clusters: int | None

@@ -464,7 +464,7 @@ FIGURE_1 = {
 }  # fmt: skip
 
 
-@pytest.mark.daily("0.1", "1.0")
+@pytest.mark.daily("1.0")
 @pytest.mark.parametrize("epsilon", FIGURE_1)
 def test_reference_mcmc_improves_on_dplloyd_on_s1(s1: KMeansTruth, epsilon: float) -> None:
     ratios: dict[str, list[float]] = {"before": [], "after": []}

@@ -185,6 +185,7 @@ def test_each_record_joins_a_set_by_a_draw_of_its_own(tmp_path):
     assert (again == found[0]).all()
 
 
+@pytest.mark.daily("privgene-sound")
 @pytest.mark.parametrize("config", [
     KMeansConfig(method="dprefine", clusters=4, epsilon=1.0),
     KMeansConfig(method="contour", clusters=4, epsilon=1.0),
@@ -212,6 +213,7 @@ def test_a_domain_without_records_is_refused_unless_a_release_asks(tmp_path):
     assert (released.n, released.n_outside) == (0, 1251)
 
 
+@pytest.mark.daily("drop-box")
 @pytest.mark.parametrize("geometry", ["box", "l1"])
 @pytest.mark.parametrize("outside", ["clip", "drop"])
 def test_true_run_and_scores_are_those_in_memory(tmp_path, monkeypatch, outside, geometry):

@@ -95,6 +95,7 @@ def test_card_has_the_numbers_of_both_readings_of_a_random_start(lab: Lab) -> No
             assert abs(found.mean() - float(said)) <= ERRORS * joint + 0.005
 
 
+@pytest.mark.exhaustive(reason="other tests of this file compute figures of the card")
 def test_clipping_the_last_centers_alone_changes_as_little_as_the_card_says(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,7 +65,7 @@ def of_the_day(rows: Sequence[Row]) -> list[Row]:
     return random.Random(str(date.today())).sample(rows, min(SEVERAL, len(rows)))
 
 
-@pytest.mark.some(60)
+@pytest.mark.some(15)
 @pytest.mark.parametrize(
     "row", daily(QUICK, lambda row: row.name in FIRST.values()), ids=lambda row: row.name
 )
@@ -88,6 +88,7 @@ def test_seeds_give_the_stored_draws_again(labs: dict[str, Lab]) -> None:
             np.testing.assert_allclose(values, before, rtol=1e-6, err_msg=f"{row.name}: {name}")
 
 
+@pytest.mark.daily("002", "003")
 @pytest.mark.parametrize("paper", PAPERS)
 def test_half_of_the_draws_make_no_verdict_kinder(paper: str, labs: dict[str, Lab]) -> None:
     half = Lab(share=0.5, store=labs[paper].lists)

@@ -182,6 +182,7 @@ def test_numbers_that_few_digits_leave_open_get_more() -> None:
     assert stats.kstest(norms, stats.gamma(5).cdf).pvalue > FALSE_ALARM
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(7, 2)])
 def test_one_entry_is_rounded_laplace_noise(scale: Fraction) -> None:
     # D = 1: the whole number nearest to Lap(scale), whose probabilities are simple.

@@ -61,6 +61,7 @@ def released(folder: Path, points: np.ndarray, columns: str, domain: object, met
     return bundle
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("title", "columns", "method"), daily(RELEASES, lambda one: CITIES[one[0]] == one[1:])
 )
@@ -265,6 +266,7 @@ def test_bounds_of_the_other_column_are_refused_and_nothing_is_spent(
     assert main(given) == 0
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("columns", "domain"),
     [

@@ -190,6 +190,7 @@ def test_as_many_null_sets_are_drawn_as_the_level_needs(monkeypatch: pytest.Monk
 # -- real clusters pass ------------------------------------------------------------------------
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("method", ["privthr", "twostage"])
 def test_a_hot_spot_of_2_percent_passes_and_the_rest_does_not(method: str) -> None:
     rng = np.random.default_rng(3)
@@ -289,6 +290,7 @@ SLICE = {
 }  # fmt: skip
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     ("method", "kind"), daily(CASES, lambda one: one in SLICE), ids=lambda one: str(one)
 )

@@ -360,7 +360,7 @@ ROWS = {
 }
 
 
-@pytest.mark.daily("2-clip", "2-drop", "3-clip", "3-drop")
+@pytest.mark.daily("2-clip", "3-drop")
 @pytest.mark.parametrize("outside", ["clip", "drop"])
 @pytest.mark.parametrize("others", [b"", b"1,2\n", b"90,90\n", b",\n"], ids=["none", "1", "2", "3"])
 def test_the_command_says_the_same_whatever_one_row_is(
@@ -385,7 +385,7 @@ def test_the_command_says_the_same_whatever_one_row_is(
         assert next(iter(seen))[0] == (2 if refused else 0)
 
 
-@pytest.mark.some(24)
+@pytest.mark.some(12)
 @pytest.mark.parametrize("method", SPENDING)
 @pytest.mark.parametrize(
     ("content", "outside"),

@@ -104,7 +104,7 @@ def fixed(request: Request, stand_in: StandIn, **how: Any) -> Rehearsal:
     return first
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize("method", METHODS, ids=lambda one: one[1])
@@ -355,6 +355,7 @@ def test_a_rehearsal_stops_when_asked() -> None:
         rehearse(plan(grid=16), made_up(BOX, 100), draws=5, cancelled=lambda: True)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_all_methods_can_be_rehearsed(family: str) -> None:
     for name, method in FAMILIES[family].methods.items():

@@ -136,7 +136,7 @@ class Recorder(SecureAccountant):
         return 0, self.answers.pop(0)
 
 
-@pytest.mark.some(10)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_bundles_of_unrelated_data_are_equal_where_the_mechanisms_answer_alike(
@@ -153,6 +153,7 @@ def test_bundles_of_unrelated_data_are_equal_where_the_mechanisms_answer_alike(
     assert bundles[0] == bundles[1]
 
 
+@pytest.mark.exhaustive(reason="tests/test_replay.py repeats residual steps")
 def test_bundles_are_equal_after_a_residual_step_too() -> None:
     """DP-Refine has a residual step only with many records, as in the first data set."""
     answers: list[Any] = []
@@ -213,7 +214,7 @@ def released(budget: Budget, request: Request, data: Dataset, folder: str = "out
     return release(data, request, budget=budget, folder=budget.path.parent / folder, **given)
 
 
-@pytest.mark.some(10)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_bundle_follows_the_schema_and_holds_nothing_of_the_owners(
     budget: Budget, case: dict[str, Any]
@@ -248,6 +249,7 @@ def test_bundle_follows_the_schema_and_holds_nothing_of_the_owners(
     }
 
 
+@pytest.mark.exhaustive(reason="golden releases contain a choice and its price")
 def test_what_the_method_chose_is_in_the_bundle_with_its_price(budget: Budget) -> None:
     data = load_sample("gaussians")
     config = KMeansConfig(method="eugkm", choose="private", clusters=3, epsilon=0.7)
@@ -347,7 +349,7 @@ def released_cells(run: Any, data: Dataset, config: Config) -> int:
     return int(run(source, true, Accountant(SeededNoise(0), 1.0)).stages.significant.sum())
 
 
-@pytest.mark.daily("dplloyd", "eugkm")  # the chain of "mcmc" is slow
+@pytest.mark.daily("dplloyd")
 @pytest.mark.parametrize("method", ["dplloyd", "mcmc", "eugkm"])
 def test_counts_of_centers_are_those_of_their_clusters(method: str) -> None:
     data = load_sample("gaussians")

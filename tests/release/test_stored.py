@@ -34,7 +34,7 @@ def write(folder, data: Dataset, ending: str = "parquet") -> str:
     return str(folder)
 
 
-@pytest.mark.some(9)
+@pytest.mark.some(5)
 @pytest.mark.usefixtures("quick_after_the_mechanisms")
 @pytest.mark.parametrize(
     "case",
@@ -73,6 +73,7 @@ def test_bundles_are_equal_where_the_mechanisms_answer_alike(
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.exhaustive(reason="tests/kmeans/test_stored.py compares runs of two workers")
 def test_a_release_from_two_workers_is_the_same(tmp_path, dask_workers):
     source = stored(write(tmp_path, dataset(0, 900)))
     for case in ({"method": "privthr"}, {"method": "eugkm"}):

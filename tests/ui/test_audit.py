@@ -551,6 +551,7 @@ def three(monkeypatch):
     return chosen
 
 
+@pytest.mark.exhaustive(reason="a single audit is run, cancelled and kept in tests above")
 def test_all_audits_run_and_what_is_there_is_not_run_again(app, three):
     test = small_audit(app(), runs=500)
     assert "1 of 3 done" in " ".join(one.value for one in test.markdown)

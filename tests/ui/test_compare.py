@@ -327,6 +327,7 @@ def test_a_click_on_a_curve_over_alpha_opens_that_alpha(monkeypatch):
 # ---- figures that are not sweeps
 
 
+@pytest.mark.exhaustive(reason="other figures of papers are opened in tests of this file")
 def test_the_noise_itself_is_a_figure(app):
     test = app(preset="004-1")
     assert not test.error
@@ -986,6 +987,7 @@ def test_a_click_opens_the_run_nearest_to_the_median_of_its_own_panel(monkeypatc
     assert len(seeds) == 2
 
 
+@pytest.mark.exhaustive(reason="another test of this file opens a chosen run")
 def test_draws_to_open_are_told_with_their_own_numbers(app):
     test = app(**SMALL, methods="privqt,privthr", data="gaussians,spirals")
     seen = set()
@@ -1179,6 +1181,7 @@ def test_own_data_that_is_not_there_is_asked_for(app):
     assert headings(test) == ["<b>Incomes and one person</b>"]
 
 
+@pytest.mark.exhaustive(reason="another test of this file takes own data from an explorer")
 def test_own_data_is_loaded_on_the_page_itself(app):
     test = app(**SMALL, data="own,incomes", methods="eugkm", neighbours="replace_one")
     test.file_uploader(key="own:file").set_value(("visits.csv", PERSONS, "text/csv"))
@@ -1219,6 +1222,7 @@ def test_scores_against_classes_need_classes_in_all_data(app):
     assert "class_f" not in " ".join(one.value for one in test.code)
 
 
+@pytest.mark.exhaustive(reason="test_kmeans.py scores against a column of classes")
 def test_a_class_column_of_own_data_goes_into_links_and_commands(app):
     test = app(**SMALL, data="own", methods="eugkm")
     test.file_uploader(key="own:file").set_value(("visits.csv", PERSONS, "text/csv"))
@@ -1234,6 +1238,7 @@ def test_a_class_column_of_own_data_goes_into_links_and_commands(app):
     assert "classes=who" in link.query_string
 
 
+@pytest.mark.exhaustive(reason="another test of this file takes own data from an explorer")
 def test_a_wavecluster_technique_takes_two_columns_of_own_data(app):
     test = app(**SMALL, data="own", methods="eugkm")
     test.file_uploader(key="own:file").set_value(("visits.csv", PERSONS, "text/csv"))

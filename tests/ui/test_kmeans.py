@@ -250,7 +250,7 @@ def test_every_method_in_every_variant_shows_its_own_numbers(app, method, varian
     assert any("Stopped after" in one.value for one in test.caption) == bool(early)
 
 
-@pytest.mark.daily("gaussians", "tiny8")
+@pytest.mark.daily("tiny8")
 @pytest.mark.parametrize("name", sample_names())
 def test_every_sample_takes_its_number_of_clusters(app, name):
     clusters = max(sample(name).clusters, 2)
@@ -275,6 +275,7 @@ def test_bounds_from_the_data_are_not_private(app, method, domain):
     assert any("domain from the data" in one.value for one in test.caption) == (domain == "data")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_changed_method_takes_its_own_defaults(app, variant):
     test = app(data="incomes", method="dplloyd", variant=variant)
@@ -668,6 +669,7 @@ def test_own_points_in_two_columns(app):
     assert " K 3 " in title(test)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("columns", [3, 5])
 def test_own_points_in_more_columns_beside_words(app, columns):
     content, points, names = table(columns, words=True)
@@ -993,6 +995,7 @@ def test_own_data_and_its_bounds_are_the_same_on_all_pages(app):
     assert test.query_params["domain"] == "-5.0,15.0;-5.0,15.0"
 
 
+@pytest.mark.exhaustive(reason="test_working_state.py checks columns on every page")
 def test_chosen_columns_survive_a_visit(app):
     content, _, _ = table(3)
     test = upload(visit(app(), "wavecluster"), "own.csv", content, "wavecluster")

@@ -294,7 +294,7 @@ def loaded() -> AppTest:
     return checked(test.run())
 
 
-@pytest.mark.some(1)
+@pytest.mark.exhaustive(reason="a hostile release, and the Compare page, are checked daily")
 @pytest.mark.parametrize(
     ("page", "views", "panels"),
     [

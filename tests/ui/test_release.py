@@ -88,8 +88,7 @@ def test_opens_with_a_sample_ready_and_nothing_spent(page, home: Path) -> None:
     assert not has_button(test, "Debit")
 
 
-@pytest.mark.some(2)
-@pytest.mark.daily("privthrem", "twostage", "dplloyd", "gupt", "dprefine")
+@pytest.mark.daily("privthrem")
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_with_a_budget_can_be_released(page, home: Path, method: str) -> None:
     data = {"data": "incomes", "g": 16, "k": 3}
@@ -104,6 +103,7 @@ def test_every_method_with_a_budget_can_be_released(page, home: Path, method: st
     assert document["parameters"]["clusters" if method in KMEANS else "density"]
 
 
+@pytest.mark.exhaustive(reason="tests/release releases such grids")
 def test_a_grid_of_its_own_for_each_column_is_released(page, home: Path) -> None:
     test = page(method="privthr", data="incomes", g="17,9")
     boxes = {one.label: one.value for one in test.number_input}
@@ -121,7 +121,7 @@ def test_a_grid_of_its_own_for_each_column_is_released(page, home: Path) -> None
     assert np.shape(document["result"]["counts"]) == (17, 8)
 
 
-@pytest.mark.some(1)
+@pytest.mark.exhaustive(reason="other tests read the review, and golden releases the choice")
 @pytest.mark.parametrize(("method", "signs"), [("twostage", "g and p"), ("dprefine", "K")])
 def test_the_review_says_once_what_the_method_chooses(page, home: Path, method, signs) -> None:
     for choose in ("private", "given"):
@@ -290,6 +290,7 @@ def test_a_file_that_may_be_of_a_known_source_asks_which(page, home: Path, tmp_p
     assert said(test).startswith("Lifetime budget 1: 0.5 spent")
 
 
+@pytest.mark.exhaustive(reason="a rare state of the folder; test_owner.py checks budgets")
 def test_a_moved_home_is_said_until_there_is_a_release(
     page, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,6 +127,7 @@ def test_a_file_at_a_path_is_treated_alike(tmp_path) -> None:
     assert COUNT in notes(click(test, LEAVE))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("page", ["wavecluster", "compare"])
 def test_a_row_far_from_all_others_is_named_and_left_out_by_a_stated_range(page: str) -> None:
     more = {"methods": "privqt", "draws": 1, "points": 1} if page == "compare" else {}

@@ -240,6 +240,7 @@ def test_columns_that_others_chose_are_named_in_a_release() -> None:
     assert visit(test, "wavecluster")["columns"] == "b,c"
 
 
+@pytest.mark.exhaustive(reason="other tests of this file follow data to all pages")
 def test_compare_shows_a_new_data_set_and_keeps_a_list_that_has_it() -> None:
     test = opened("compare", data="spirals,incomes", methods="privqt", draws=1, points=1)
     assert visit(test, "wavecluster")["data"] == "spirals"

@@ -234,6 +234,7 @@ def test_the_last_of_two_members_counts():
     assert values(read('[{"a": 1, "a": 2}]')) == {"a": [2]}
 
 
+@pytest.mark.daily(besides=("data13-10,000",))
 @pytest.mark.parametrize(
     ("data", "part"),
     [

@@ -133,7 +133,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.some(3)
+@pytest.mark.daily("one block", "no file")
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_is_one_sentence_and_the_next_file_is_read(
     bomb: str, monkeypatch: pytest.MonkeyPatch

@@ -616,6 +616,7 @@ def test_lines_above_may_be_more_than_are_looked_at():
         read_table(data, skip=700)
 
 
+@pytest.mark.exhaustive(reason="test_one_record.py tells rows by their lines")
 def test_row_numbers_count_every_blank_line():
     data = b"x,y\n1,2\n" + b"\n  \n,\n" * 1000 + b"3,4\n" * 10**6 + b"\n5,q\n"
     with limits(len(data)):
@@ -703,6 +704,7 @@ def test_parquet_rows_that_would_fill_the_memory():
     assert taken(data, lambda table: table.select(["c3"]).points.shape) == (n, 1)
 
 
+@pytest.mark.exhaustive(reason="it only saves memory; the next test limits the memory of rows")
 def test_parquet_decodes_chosen_columns_alone():
     n = 10**6
     text = repeated(b"t", n, BYTE_ARRAY, entry(b"a" * 20))
@@ -715,7 +717,7 @@ def test_parquet_decodes_chosen_columns_alone():
     assert (len(units), units[-1]) == (n, "a" * 20)
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -1161,6 +1163,7 @@ def test_names_longer_than_a_field_may_be_are_read():
     assert table.columns == tuple(names)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "data",
     [b"\n" * 50_000_000 + b"x,y\n1,2\n", b"x,y,c\n" + b'1.5,2.5,"a"\n' * 4_000_000],

@@ -108,6 +108,7 @@ def few_draws(test):
 LINK = {"method": "privthr", "g": 64, "p": 0.58, "epsilon": 3}
 
 
+@pytest.mark.exhaustive(reason="other tests of this file search other parameters")
 def test_a_grid_of_its_own_for_each_column_is_searched_but_for_g(panel):
     test = few_draws(panel(**LINK | {"g": "33,20"}))
     press(test, "Find the smallest")
