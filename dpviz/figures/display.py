@@ -84,23 +84,24 @@ class Display(Displayed):
         return cls(trial, estimator.run_, dataset.columns, view or next(iter(views)))
 
     @property
-    def _pictures(self) -> Any:
+    def pictures(self) -> Any:
+        """Module with the pictures of the family: see :mod:`dpviz.figures.registry`."""
         return PICTURES[family_of(self.trial.config.method).name]
 
     @property
     def views(self) -> tuple[str, ...]:
         """Names of all views."""
-        return tuple(self._pictures.VIEWS)
+        return tuple(self.pictures.VIEWS)
 
     def frame(self) -> pd.DataFrame:
         """Return the table behind the figure: true and private values side by side."""
-        table: pd.DataFrame = self._pictures.frame(self._picture("light"), self.view)
+        table: pd.DataFrame = self.pictures.frame(self._picture("light"), self.view)
         return table
 
     def figure(self, mode: Mode = "light") -> Figure:
         """Return the Plotly figure, light or dark."""
-        return self._pictures.panels(self._picture(mode), self.view).figure()
+        return self.pictures.panels(self._picture(mode), self.view).figure()
 
     def _picture(self, mode: Mode) -> Any:
         title = f"{CARDS[self.trial.config.method].title} · {EXPLORATION}"
-        return self._pictures.picture_of(self.trial, self.run, self.columns, title, mode)
+        return self.pictures.picture_of(self.trial, self.run, self.columns, title, mode)

@@ -382,14 +382,9 @@ def _made(found: Benchmark) -> None:
     )
     left_out = [*missing, *found.notes]
     if left_out:
-        label = f"Left out ({len(left_out)})"
+        items = "".join(f"<li>{html.escape(one)}</li>" for one in left_out)
         lazy_expander(
-            plain_text(label),
+            plain_text(f"Left out ({len(left_out)})"),
             key="benchmark:left-out",
-            draw=lambda: _listed(left_out),
+            draw=lambda: st.html(f'<ul class="dpv-list">{items}</ul>'),
         )
-
-
-def _listed(lines: Sequence[str]) -> None:
-    items = "".join(f"<li>{html.escape(one)}</li>" for one in lines)
-    st.html(f'<ul class="dpv-list">{items}</ul>')

@@ -90,9 +90,7 @@ def sample_data(name: str) -> Dataset:
 def _recent(is_sample: bool) -> LRUCache:
     if is_sample:
         return _shared("recent", 24)
-    if "recent" not in st.session_state:
-        st.session_state["recent"] = LRUCache(6)
-    recent: LRUCache = st.session_state["recent"]
+    recent: LRUCache = st.session_state.setdefault("recent", LRUCache(6))
     return recent
 
 

@@ -144,7 +144,7 @@ def job_button(
         st.rerun()
 
 
-def lazy_expander(label: str, *, key: str, draw: Callable[[], None]) -> bool:
+def lazy_expander(label: str, *, key: str, draw: Callable[[], object]) -> bool:
     """Show an expander that computes its content only while it is open; return its state."""
     with st.expander(label, key=key, on_change="rerun") as panel:
         if panel.open:
