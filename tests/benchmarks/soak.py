@@ -76,7 +76,7 @@ class Session:
     #: Number of moves before this phase, and number of the fifty values of epsilon of this phase.
     #: Phases have different values, so that no phase reuses cached runs of another phase.
     before: int = 0
-    values: int = 0
+    values: float = 0
     urls: dict[str, str] | None = None
     #: Texts from the server, and the last figure from it.
     said: list[str] = field(default_factory=list)
