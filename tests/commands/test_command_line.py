@@ -474,7 +474,7 @@ threading.Timer({when}, os.kill, (os.getpid(), {number})).start()
 @pytest.mark.daily("TERM-dpviz.commands.run", "INT-3")
 @pytest.mark.parametrize(
     ("number", "when"),
-    [("INT", "pandas"), ("TERM", "dpviz.commands.run"), ("INT", 3), ("TERM", 3), ("HUP", 3)],
+    [("INT", "scipy.sparse"), ("TERM", "dpviz.commands.run"), ("INT", 3), ("TERM", 3), ("HUP", 3)],
 )
 def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
     how = AT_IMPORT if isinstance(when, str) else LATER
@@ -538,7 +538,7 @@ def late():
     sys.meta_path.pop(0)
 class See:
     def find_spec(self, name, path=None, target=None):
-        if name == "pandas":
+        if name == "dpviz.commands.command_line":
             late()
 sys.meta_path.insert(0, See())
 """
