@@ -216,7 +216,7 @@ def lead(found: Benchmark, family: str, method: str) -> Lead | None:
     for score in found.scores(family):
         cells = found.rows(family, score, names)
         keys = zip(cells["method"], cells["variant"], strict=True)
-        cells = cells[[promises_privacy(*key) for key in keys]]
+        cells = cells[np.array([promises_privacy(*key) for key in keys], dtype=bool)]
         own = (cells["method"] == method) & (cells["variant"] == "sound")
         if own.any():
             lower = score_of(score).better == "<="
