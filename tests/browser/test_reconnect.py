@@ -250,7 +250,7 @@ def world(playwright_driver: Playwright, tmp_path: Path) -> Iterator[World]:
 
 #: Each part has a fault, "moved" if a control of the pages was moved before, and the pages.
 CASES = {
-    "daily": (("restart", "moved", ("learn",)),),
+    "daily": (("offline", "moved", ("learn",)), ("restart", "untouched", ("wavecluster",))),
     **{
         f"{fault}, {state}": ((fault, state, tuple(HANDS)),)
         for fault in ("restart", "offline", "sleep")
