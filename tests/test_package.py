@@ -135,7 +135,7 @@ def test_pythons_and_extras_are_those_that_are_named():
     pythons = [
         one.rpartition(" ")[2] for one in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", one)
     ]
-    assert pythons == ["3.11", "3.12", "3.13"]
+    assert pythons == ["3.11", "3.12", "3.13", "3.14"]
     assert set(PROJECT["optional-dependencies"]) == {"dask", "docs"}
     tested = (ROOT / "tests" / "requirements.txt").read_text(encoding="utf-8").splitlines()
     assert PROJECT["optional-dependencies"]["dask"][0] in tested

@@ -238,7 +238,7 @@ def test_the_last_of_two_members_counts():
 @pytest.mark.parametrize(
     ("data", "part"),
     [
-        (collection(FEATURE, feature(POINT, a="Q")).replace('"Q"', "[" * 50_000 + "]" * 50_000),
+        (collection(FEATURE, feature(POINT, a="Q")).replace('"Q"', "[" * 200_000 + "]" * 200_000),
          "record 2"),
         ("[" * 100_000, "nested too deep"),
         ('{"a":' * 100_000, "nested too deep"),
