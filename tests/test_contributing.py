@@ -463,12 +463,13 @@ test.query_params["haze"] = "0.4"
 test.run()
 assert not test.exception, test.exception
 methods = next(box for box in test.selectbox if box.label == "Method")
-assert "Toy" in methods.options
+assert any(one.startswith("Toy") for one in methods.options)
 print(test.query_params["haze"])
 test.switch_page("pages/compare.py").run()
 assert not test.exception, test.exception
 print("Blank cells (slower)" in next(b for b in test.selectbox if b.label == "Score").options)
-print("Toy" in next(box for box in test.multiselect if box.label == "Methods").options)
+listed = next(box for box in test.multiselect if box.label == "Methods").options
+print(any(one.startswith("Toy") for one in listed))
 test.switch_page("pages/toy.py").run()
 print(test.metric[0].value)
 """

@@ -105,6 +105,7 @@ def test_bounds_of_three_columns_are_those_of_the_same_columns_in_a_release() ->
 @pytest.mark.parametrize("method", daily(["privthr", "eugkm"], lambda one: one == "eugkm"))
 def test_a_release_of_the_page_is_in_its_country(home: Path, method: str) -> None:
     more = {"g": 32, "k": 2, "choose": "given", "epsilon": 3, "outside": "drop"}
+    more |= {"several": "no", "nhat": 300}
     test = load(opened("release", method=method, **more, **LINK), "t.csv", LEIPZIG)
     checked(control(test.text_input, "release:source").set_value("trips").run())
     press(test, "Review the release")

@@ -111,6 +111,8 @@ CASES = [
 def test_every_guess_on_a_page_names_its_unit(page, unit, relation, epsilon):
     link = {**OWN, "epsilon": epsilon, "neighbours": relation, "domain": "0,40;0,40"}
     link |= {"unit": unit, "cap": 3} if unit else {}
+    if page == "release":
+        link |= {"nhat": 300} if unit else {"nhat": 300, "several": "no"}
     if page == "compare":
         link |= {"methods": "privqt", "epsilons": epsilon, "draws": 1}
     if page in METHOD:

@@ -621,10 +621,11 @@ def test_own_bounds_count_as_declared_only_once_all_are_typed(app):
     checked(box(test, "b").set_value("0, 8").run())
     assert "dpv-card dpv-yes" in text(test)
     assert test.query_params["domain"] == "0.0,10.0;0.0,8.0"
-    # Bounds of one column are not used for another column.
+    # Bounds stay with their columns.
     checked(test.selectbox(key=one_key(test, "own:x")).set_value("b").run())
     checked(test.selectbox(key=one_key(test, "own:y")).set_value("a").run())
-    assert "dpv-card dpv-no" in text(test)
+    assert "dpv-card dpv-yes" in text(test)
+    assert test.query_params["domain"] == "0.0,8.0;0.0,10.0"
 
 
 def one_key(test, prefix):

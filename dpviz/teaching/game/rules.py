@@ -1,8 +1,8 @@
 """In or out? A coin decides whether one person is in the data; a player guesses from the result.
 
 A method computes the result on one of an audit's two neighbouring data sets. If it is
-epsilon-private, no share of right guesses stays above e^epsilon / (1 + e^epsilon), by Bayes' rule
-with even odds. The best rule compares the likelihoods of all noisy answers on the same draws.
+epsilon-private, no player is right about the person more often than e^epsilon / (1 + e^epsilon), in
+the long run, by Bayes' rule with even odds. The best rule compares the likelihoods of all noisy answers on the same draws.
 """
 
 from __future__ import annotations

@@ -53,9 +53,11 @@ def build(state: UrlState) -> None:
     rows = [row for row in ROWS if row.paper == paper.number]
     _cite(paper)
     kind = state.get("evidence")
-    segments(state, "evidence", "Evidence", _kinds(rows), label_visibility="collapsed")
+    kinds = _kinds(rows)
+    segments(state, "evidence", "Evidence", kinds, label_visibility="collapsed")
     of_kind = [row for row in rows if kind in (ALL, row.evidence)]
-    segments(state, "show", "State", _filters(of_kind), label_visibility="collapsed")
+    states = _filters(of_kind)
+    segments(state, "show", "State", states, label_visibility="collapsed")
     chosen = [row for row in of_kind if state.get("show") in (ALL, row.state)]
     if chosen:
         st.html(_table(chosen, rows))
