@@ -2,7 +2,8 @@
 
 A method computes the result on one of an audit's two neighbouring data sets. If it is
 epsilon-private, no player is right about the person more often than e^epsilon / (1 + e^epsilon), in
-the long run, by Bayes' rule with even odds. The best rule compares the likelihoods of all noisy answers on the same draws.
+the long run, by Bayes' rule with even odds. The best rule compares the likelihoods of all noisy
+answers on the same draws.
 """
 
 from __future__ import annotations
