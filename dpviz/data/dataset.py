@@ -45,7 +45,7 @@ class Dataset:
     #: Column names that may be values of the first record, so they must not be published.
     doubtful: tuple[str, ...] = ()
     unit: str | None = None  # the column that contains ``units``
-    origins: tuple[Origin, ...] = ()  # the files; empty for an upload or an object in memory
+    origins: tuple[Origin, ...] = ()  # the files; empty for an object in memory
     #: Records that the user chose to leave out because a value is not a number.
     unread: NamedRows | None = None
     #: Columns that the automatic choice left out; None if the user named the columns.

@@ -242,18 +242,22 @@ class Log:
         A known file is recognized by its path, by its folder's path, by its content, and by its
         number on the disk, which survives renaming but may be reused after a deletion: so the
         number counts only if the caller names the source (``proposed``: the name that a new one
-        would get). Raises PrivacyRefusal if the files belong to another or to several sources, or
-        if none is named and it is not clear.
+        would get). The content, too, counts only then, because one record decides whether two
+        contents are equal, and no record may decide which source is debited. Raises PrivacyRefusal
+        if the files belong to another or to several sources, or if none is named and it is not
+        clear.
         """
         sure: dict[str, Origin] = {}
         doubtful: dict[str, Origin] = {}
+        same: dict[str, Origin] = {}
         for one in origins:
             known = self.paths.get(one.path) or self.paths.get(one.folder)
             if known is not None and one.path:
                 sure.setdefault(known, one)
             if one.number in self.numbers and one.number:
                 known, before = self.numbers[one.number]
-                (sure if before.is_there() else doubtful).setdefault(known, one)
+                found = same if one.is_content else sure if before.is_there() else doubtful
+                found.setdefault(known, one)
         if len(sure) > 1:
             raise PrivacyRefusal(
                 f"the files belong to the sources {listed(sure)}, and one release can't debit "
@@ -277,6 +281,20 @@ class Log:
                     f'that was released as source "{name}": name that source if these are the '
                     "same data, renamed or changed; otherwise write the data to a new file."
                 )
+        asked = names.key(proposed) if given is None and proposed else given
+        for name in same:
+            if name not in sure and asked != names.key(name):
+                if sure:
+                    raise PrivacyRefusal(
+                        f"this file was released as source {listed(sure)}, and its bytes as "
+                        f'source "{name}": put these data into a new file, and name source '
+                        f'"{name}" for it.'
+                    )
+                raise PrivacyRefusal(
+                    "this file has the same bytes as a file that was released as source "
+                    f'"{name}", so another name would be a second budget for them: name that '
+                    "source."
+                )
         if source is None and not sure:
             alike = {_kind(path): path for path in self.paths}
             for one in origins:
@@ -289,7 +307,7 @@ class Log:
                         "name that source for copies, parts and "
                         "versions of the same data, otherwise name a new source."
                     )
-        return next(iter(sure or doubtful), None)
+        return next(iter(sure or doubtful or same), None)
 
     def account(self, name: str) -> Account:
         """Account of a source; `name` is the first spelling of its name."""

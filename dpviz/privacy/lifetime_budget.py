@@ -10,8 +10,8 @@ Records never change, and each hash covers the previous record, so an edited, fo
 deleted record is detected. A note in this user's folder (:func:`dpviz.base.home.home_folder`) has
 the newest hash, so an older copy or a file with recomputed hashes is, too. Not detected: a new file
 that replaces the old; an older file whose note was also restored or removed, or on another computer
-or of another user; the same data under another name in a changed file or in memory. Anyone who can
-write both file and note is trusted.
+or of another user; the same data under another name in a changed file, in a copied folder, packed
+where it was not before, or in memory. Anyone who can write both file and note is trusted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from dpviz.privacy.budget_log import (
     decimal,
     micro,
 )
-from dpviz.privacy.origin import Origin
+from dpviz.privacy.origin import Origin, mark
 
 if sys.platform != "win32":
     import fcntl
@@ -96,8 +96,8 @@ class Budget:
 
     Every call reopens the file, which its first source creates and only its user may read; it
     raises InputError if the file can't be used. SQLite's locks fail on network folders. ``unnoted``
-    says why an older copy would not be detected (no note in this user's folder), or is empty;
-    releases continue.
+    says why an older copy of the file, or a copy of released data, would not be detected (no note
+    or no key in this user's folder), or is empty; releases continue.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -163,10 +163,11 @@ class Budget:
         """
         # Without a random text in each entry, two copies of the file with the same debit within one
         # second would have the same hash, and the note would match both.
-        asked, origins = micro("epsilon", epsilon), _kept(origins)
+        asked = micro("epsilon", epsilon)
         _json(what)  # check before a file is created
         opening = None if total is None else micro("total", total)
         with self._transaction(create=opening is not None) as log:
+            origins = _kept(origins)
             log.owner(origins, source)
             account = self._opened(log, source, opening)
             _check_alike(account, what, alike)
@@ -223,6 +224,7 @@ class Budget:
                 connection.execute("BEGIN IMMEDIATE")
                 log = self._read(connection, create=create)
                 self._note(log)
+                self.unnoted = self.unnoted or _lost(log)
                 yield log
                 self._check_place(place)
                 connection.execute("COMMIT")
@@ -441,12 +443,23 @@ def _noted(note: Path) -> tuple[int, str] | None:
 
 
 def _kept(origins: Sequence[Origin]) -> list[Origin]:
-    """Origins as a budget file has them; without contents if the key can't be read or made."""
+    """Origins as a budget file has them; without contents if their key can't be read or made."""
     kept = [one for one in origins if not one.is_content]
-    contents = [one for one in origins if one.is_content]
     with suppress(InputError, OSError):
-        kept += [one.keyed(_key()) for one in contents]
+        kept += [one.keyed(_key()) for one in origins if one.is_content]
     return kept
+
+
+def _lost(log: Log) -> str:
+    """Sentence if the key of the contents in a budget file is lost; otherwise ""."""
+    known = [one.number for one in log.origins if one.is_content]
+    with suppress(InputError, OSError):
+        if not known or all(one.endswith(mark(_key())) for one in known):
+            return ""
+    return (
+        "copies of files that were released before would not be noticed, since the key of their "
+        "contents is not in the folder keys: set DPVIZ_HOME to the folder that has it."
+    )
 
 
 def _key() -> bytes:

@@ -36,7 +36,7 @@ class Origin:
     def is_there(self) -> bool:
         """Whether the path still leads to the same file."""
         found = origins(self.path) if self.path else ()
-        return self.is_content or any(one.number == self.number for one in found)
+        return any(one.number == self.number for one in found)
 
     @property
     def is_content(self) -> bool:
@@ -44,8 +44,16 @@ class Origin:
         return self.number.startswith(_CONTENT)
 
     def keyed(self, key: bytes) -> Origin:
-        """The same content, as a code that says nothing about it to anybody without the key."""
-        return _content(hmac.digest(key, self.number.encode(), "sha256").hex())
+        """The same content, as a code that says nothing about it to anybody without the key.
+
+        The code ends with a mark of the key (:func:`mark`), the same for all contents.
+        """
+        return _content(hmac.digest(key, self.number.encode(), "sha256").hex() + mark(key))
+
+
+def mark(key: bytes) -> str:
+    """Sixteen characters that tell this key from others, and say nothing else about it."""
+    return hmac.digest(key, b"mark", "sha256").hex()[:16]
 
 
 def content(data: bytes | memoryview) -> Origin:

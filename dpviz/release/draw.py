@@ -198,7 +198,7 @@ def release(
         Lifetime budget, the owner's name for the data, and the total epsilon if the source is new.
         The names of the files from which the data were read are stored with the data, and the
         budget stores the source of these files. That source is debited. If the data were read in
-        another way, or from a copy, the caller must name the source.
+        another way, or from a copy with the same bytes, the caller must name the source.
     folder
         Folder of the bundle; must be new or empty.
     before

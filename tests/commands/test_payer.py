@@ -22,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.base.errors import InputError, PrivacyRefusal
+from dpviz.base.home import home_folder
 from dpviz.commands.command_line import main
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.read import read_counts, read_table
@@ -363,6 +364,44 @@ def test_a_file_that_takes_the_place_of_another_is_the_same_source(desk: Desk) -
         assert desk.release(path, *(() if row else ("--total", 1)), "--source", "survey")[0] == 0
     assert desk.release(path, "--total", 1)[0] == 3
     assert desk.spent() == {"survey": 0.8}
+
+
+def test_the_same_bytes_need_the_name_of_their_source(desk: Desk) -> None:
+    """One record decides whether bytes are equal, so they choose no source by themselves."""
+    first, second = desk.place / "town.csv", desk.place / "a" / "clinic.csv"
+    first.write_text("x,y\n0.1,0.2\n")
+    shutil.copy(first, second)
+    assert desk.release(first, "--total", 1)[0] == 0
+    for options in ((), ("--source", "clinic")):
+        status, said = desk.release(second, "--total", 1, *options)
+        assert status == 3
+        assert 'the same bytes as a file that was released as source "town.csv"' in said
+    assert desk.release(second, "--source", "town.csv")[0] == 0
+    other = desk.place / "a" / "school.csv"
+    other.write_text("x,y\n0.1,0.2\n0.3,0.4\n")
+    assert desk.release(other, "--total", 1)[0] == 0
+    # One file can't have two owners, and the advice is possible.
+    shutil.copy(first, other)
+    for name in ("school.csv", "town.csv"):
+        assert desk.release(other, "--source", name)[0] == 3
+    assert "put these data into a new file" in desk.release(other, "--source", "school.csv")[1]
+    shutil.copy(first, desk.place / "a" / "new.csv")
+    assert desk.release(desk.place / "a" / "new.csv", "--source", "town.csv", epsilon=0.1)[0] == 0
+
+
+def test_a_lost_key_of_contents_is_said(desk: Desk) -> None:
+    first, copy = desk.place / "town.csv", desk.place / "a" / "clinic.csv"
+    first.write_text("x,y\n0.1,0.2\n")
+    shutil.copy(first, copy)
+    status, said = desk.release(first, "--total", 1)
+    assert status == 0
+    assert "would not be noticed" not in said
+    (key,) = home_folder("keys").iterdir()
+    key.unlink()
+    assert (
+        "copies of files that were released before would not be noticed"
+        in (desk.release(copy, "--total", 1)[1])
+    )
 
 
 @pytest.mark.parametrize(

@@ -185,9 +185,10 @@ def read_counts(
 
 
 def _origins(source: object, data: bytes, *, released: bool) -> tuple[Origin, ...]:
-    """Origins of a file; a release also recognizes its copies by their content."""
+    """Origins of a file or pipe; a release also recognizes its copies by their content."""
     found = origins(source)
-    return (*found, content(data)) if found and released else found
+    known = released and not isinstance(source, bytes | bytearray | memoryview)
+    return (*found, content(data)) if known else found
 
 
 def parts(
