@@ -30,8 +30,8 @@ def latex_table_of(
 ) -> str:
     """The summary behind the curves: a row for each data set, score, method, budget and value.
 
-    Numbers of a score have equally many decimals, which show two digits of the typical standard
-    error of a mean.
+    Numbers of a score on a data set have equally many decimals, which show two digits of the
+    typical standard error. A number that this would change by more than a tenth has four digits.
     """
     frame, titles = summary_frame(charts, axis), {one.name: one.title for one in subjects}
     draws = int(frame["draws"].max()) if len(frame) else 1
@@ -60,7 +60,7 @@ _NUMBERS = ("mean", "median", "low", "high")
 def _numbers(frame: pd.DataFrame) -> list[list[str]]:
     """Texts of the numbers of each row."""
     texts = pd.DataFrame("", frame.index, _NUMBERS)
-    for _, part in frame.groupby("score"):
+    for _, part in frame.groupby(["data", "score"]):
         values = part[[*_NUMBERS]].to_numpy(dtype=float)
         digits = _decimals(part["standard_error"].to_numpy(dtype=float), values)
         for name, column in zip(_NUMBERS, values.T, strict=True):
@@ -80,8 +80,8 @@ def _decimals(errors: Floats, values: Floats) -> int:
 
 def _written(value: float, digits: int) -> str:
     rounded = round(value, digits) + 0.0 if math.isfinite(value) else value
-    if not abs(rounded) < 1e7:
-        return readable(rounded, 4)
+    if not abs(rounded) < 1e7 or abs(rounded - value) > 0.1 * abs(value):
+        return readable(value, 4)
     return f"{rounded:,.{max(digits, 0)}f}".replace("-", "−")
 
 
