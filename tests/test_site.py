@@ -16,6 +16,7 @@ from dpviz.docs import figures, generated
 from dpviz.docs.__main__ import main as write_site
 from dpviz.docs.page import GROUPS, plain
 from dpviz.docs.site import BrokenDocsError, build, check, pages, render
+from dpviz.experiments import utility
 from dpviz.families import CARDS, FAMILIES
 from dpviz.teaching.lessons.parser import parse_lesson
 from tests.audit.test_rows import ROWS
@@ -85,6 +86,12 @@ def test_a_method_has_formulas_proof_picture_and_everything_of_its_card(name, si
     for parameter in card.parameters:
         assert f"../settings.md#{generated.anchor(parameter.name)}" in text
     assert (site / "figures" / f"{name}.svg").stat().st_size < 100_000
+
+
+def test_the_page_of_a_method_states_the_rule_of_a_clear_difference():
+    rule = "is clear if the whole 99% interval of the differences, draw by draw, is beyond a fifth"
+    assert rule in generated.method_text(CARDS["privthr"])
+    assert (utility.CLEAR, utility.CONFIDENCE) == (1 / 5, 0.99)
 
 
 def test_a_method_without_a_proof_says_where_it_belongs(monkeypatch, tmp_path):

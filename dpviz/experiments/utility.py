@@ -74,7 +74,14 @@ class Cost:
 
         Clearly: the whole interval of the difference is beyond ``CLEAR`` of the published median.
         """
-        least = CLEAR * abs(self.published.median)
+        return self._beyond(CLEAR * abs(self.published.median))
+
+    @property
+    def side(self) -> Verdict:
+        """Whether the sound variant is better or worse by any amount: the interval excludes 0."""
+        return self._beyond(0.0)
+
+    def _beyond(self, least: float) -> Verdict:
         if self.difference.low <= least and self.difference.high >= -least:
             return "not clear"
         less = self.difference.high < 0
@@ -162,9 +169,14 @@ def compared(rows: Sequence[Cost]) -> str:
     verdict = (
         f"clearly {', '.join(clear)}"
         if clear
-        else f"{shown[0].draws} draws show no difference of more than {CLEAR:.0%} with "
-        f"{CONFIDENCE:.0%} confidence"
+        else f"{shown[0].draws} draws are too few to show a difference of more than {CLEAR:.0%} "
+        f"({CONFIDENCE:.0%} confidence); there may be one"
     )
+    for side in ("worse", "better"):
+        if titles := [
+            one.title for one in shown if one.verdict == "not clear" and one.side == side
+        ]:
+            verdict += f"; {side} on {_listed(titles)}, by an unclear amount"
     return (
         f"Sound against published at ε {BUDGET:g}, median {SCORES[shown[0].score]} (lower is "
         f"better): {pairs}; {verdict}."

@@ -215,14 +215,27 @@ def test_the_sentence_tells_medians_verdicts_and_whose_fault_it_is() -> None:
         "Sound against published at ε 0.5, median NICV ratio (lower is better): 1.12 against 2.1 "
         "on S1, 2,331 against 158 on Unbalance, 1.01 against 1 on DS1, 5 against 2 on DS2 and 1 "
         "against 2 on DS3; clearly worse on DS2, worse mostly by the declared box on "
-        "Unbalance, better on S1, better mostly by the declared box on DS3."
+        "Unbalance, better on S1, better mostly by the declared box on DS3; worse on DS1, by an "
+        "unclear amount."
     )
 
 
 def test_the_sentence_of_one_set_without_a_difference() -> None:
     assert compared([cost(0.05, 0.05, score="dsg_c", title="DS1")]) == (
         "Sound against published at ε 0.5, median DSG_C (lower is better): 0.05 against 0.05 on "
-        "DS1; 20 draws show no difference of more than 20% with 99% confidence."
+        "DS1; 20 draws are too few to show a difference of more than 20% (99% confidence); there "
+        "may be one."
+    )
+
+
+def test_the_sentence_tells_differences_of_an_unclear_amount() -> None:
+    rows = [
+        cost(1.5, 1.0, width=0.4, title="DS3"),
+        cost(0.5, 1.0, width=0.4, title="S1"),
+        cost(1.0, 1.0, width=0.4, title="DS1"),
+    ]
+    assert compared(rows).endswith(
+        "there may be one; worse on DS3, by an unclear amount; better on S1, by an unclear amount."
     )
 
 
