@@ -454,7 +454,7 @@ def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.Dat
 
 
 def differences(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.DataFrame:
-    """Compare each method with the first one, draw by draw: draws of one seed belong together.
+    """Compare methods with the first that has the score; draws of one seed belong together.
 
     Per data set, method, epsilon and axis: draws, the median of method minus first method, and low
     and high of its 99% interval (:func:`dpviz.metrics.bands.sign_interval`). ``found``: "lower" or
@@ -462,7 +462,8 @@ def differences(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd
     """
     by = [one for one in groups(axis) if one not in ("method", "variant")]
     rows: list[dict[str, Any]] = []
-    first, *others = table["method"].unique() if len(table) else ("",)
+    scored = table.loc[table[score].notna(), "method"]
+    first, *others = scored.unique() if len(scored) else ("",)
     table = table.assign(**{PARAMETERS[axis].column: along(table, axis)})
     wide = table.pivot(index=[*by, "seed"], columns="method", values=score)
     for method in others:

@@ -1143,6 +1143,16 @@ def test_draws_of_one_seed_are_compared() -> None:
     assert differences(pd.concat([first, other]), "dsg_c")["found"].tolist() == [""]
 
 
+def test_methods_are_compared_with_the_first_that_has_the_score() -> None:
+    parts = [
+        drawn("privthr", *[np.nan] * 9),
+        drawn("dplloyd", *range(9)),
+        drawn("eugkm", *range(9)),
+    ]
+    (one,) = differences(pd.concat(parts), "dsg_c").to_dict("records")
+    assert (one["first"], one["method"], one["draws"]) == ("dplloyd", "eugkm", 9)
+
+
 def test_too_few_draws_and_equal_draws_show_no_difference() -> None:
     few = pd.concat([drawn("privqt", *range(7)), drawn("privthr", *range(9, 16))])
     (one,) = differences(few, "dsg_c").to_dict("records")

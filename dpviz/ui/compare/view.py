@@ -495,19 +495,19 @@ def _behind(
 def _show_differences(
     runs: pd.DataFrame, scores: Iterable[str], axis: Parameter, titles: Mapping[str, str]
 ) -> None:
-    """Show the differences of each method and the first one, draw by draw."""
+    """Show the differences of each method and the first one with the score, draw by draw."""
     found = {name: differences(runs, name, axis.name) for name in scores if name in runs}
     parts = [table.assign(score=name) for name, table in found.items() if len(table)]
     if not parts:
         return
     table = pd.concat(parts, ignore_index=True)
-    first = CARDS[table.pop("first")[0]].title
-    st.markdown(f"**Differences from {plain_text(first)}, draw by draw**")
+    st.markdown("**Differences from the first method, draw by draw**")
     st.dataframe(
         table.assign(
             data=table["data"].map(titles),
             score=[score_of(name).title for name in table["score"]],
             method=[CARDS[name].title for name in table["method"]],
+            first=[CARDS[name].title for name in table["first"]],
             found=[_found_words(row) for row in table.to_dict("records")],
         ).replace([math.inf, -math.inf], math.nan),
         hide_index=True,
@@ -517,6 +517,7 @@ def _show_differences(
         column_config={
             axis.column: st.column_config.NumberColumn(axis.sign, format="%.3g"),
             "epsilon": st.column_config.NumberColumn("ε", format="%.3g"),
+            "first": st.column_config.TextColumn("minus"),
             "difference": st.column_config.NumberColumn("median difference", format="%.3g"),
             "low": st.column_config.NumberColumn("99% from", format="%.3g"),
             "high": st.column_config.NumberColumn("to", format="%.3g"),
@@ -524,9 +525,11 @@ def _show_differences(
         placeholder="",
     )
     show_caption(
-        f"Each draw is compared with the draw of {first} that has the same seed. The interval "
-        "holds the median of the differences with 99% confidence (sign test), and needs 8 draws. "
-        "If no difference is found, more draws may still find one."
+        "Each draw is compared with the draw of the first method that has the same seed; methods "
+        "without the score are left out. The interval holds the median of the differences with "
+        "99% confidence (sign test), and needs 8 draws. If no difference is found, more draws may "
+        "still find one. Each row alone has 99% confidence: of 100 such rows without any "
+        'difference, about one still says "lower" or "higher".'
     )
 
 
