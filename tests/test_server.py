@@ -18,6 +18,7 @@ import urllib.request
 from collections.abc import Iterator
 from email.message import Message
 from pathlib import Path
+from types import ModuleType
 from unittest import mock
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -289,6 +290,11 @@ def test_a_closed_terminal_ends_it_as_sigterm_does(tmp_path: Path, streamlit: bo
         assert process.wait(30) == -signal.SIGTERM
     finally:
         end(process)
+
+
+def test_memory_is_freed_while_another_thread_imports_pyarrow(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", ModuleType("pyarrow"))
+    leave._collect()
 
 
 def test_a_closed_session_is_kept_for_less_than_its_memory(monkeypatch) -> None:

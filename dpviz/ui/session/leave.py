@@ -154,7 +154,8 @@ def _collect() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-    if arrow := sys.modules.get("pyarrow"):
-        arrow.default_memory_pool().release_unused()
+    # Another thread may import pyarrow just now, and then its functions are not all there.
+    if pool := getattr(sys.modules.get("pyarrow"), "default_memory_pool", None):
+        pool().release_unused()
     with suppress(OSError, AttributeError, TypeError):  # only glibc has this
         ctypes.CDLL(None).malloc_trim(0)
