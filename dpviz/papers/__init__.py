@@ -32,7 +32,7 @@ ROWS: tuple[Row, ...] = tuple(row for _, rows in _READ for row in rows)
 def headlines(rows: Sequence[Row]) -> dict[Evidence, str]:
     """For each kind of evidence, one sentence: how many rows are in each state."""
     groups = {name: [row for row in rows if row.evidence == name] for name in EVIDENCE}
-    return {name: _counted(EVIDENCE[name][0], group) for name, group in groups.items() if group}
+    return {name: _counted(name, group) for name, group in groups.items() if group}
 
 
 def headline(rows: Sequence[Row]) -> str:
@@ -40,10 +40,12 @@ def headline(rows: Sequence[Row]) -> str:
     return " ".join(headlines(rows).values())
 
 
-def _counted(title: str, rows: Sequence[Row]) -> str:
+def _counted(kind: Evidence, rows: Sequence[Row]) -> str:
     numbers = Counter(row.state for row in rows)
     fine, total = numbers["as printed"], len(rows)
-    parts = [f"{title}: {f'{fine} of {total} are as printed' if fine else counted(total, 'row')}"]
+    what = "proved and not refuted" if kind == "proof" else "as printed"
+    said = f"{fine} of {total} are {what}" if fine else counted(total, "row")
+    parts = [f"{EVIDENCE[kind][0]}: {said}"]
     for state, one, more in _SAID:
         if numbers[state]:
             parts.append(f"{numbers[state]} {one if numbers[state] == 1 else more}")

@@ -226,9 +226,9 @@ class Row:
 
     @property
     def needs(self) -> str:
-        """Range in which the interval must be; empty if it is only the printed number."""
+        """Range in which the interval must be; empty if it is the printed number or proved."""
         claim, found = self.claim, self.measured
-        if claim is None or found is None:
+        if claim is None or found is None or self.proof:
             return ""
         if claim.low == claim.high:
             text = f"{claim.low:.6g}"
@@ -241,9 +241,9 @@ class Row:
             text += f" ± {claim.rounding:g} (printed digits)"
         if claim.averaged:
             error = f"{claim.theirs(found):.2g} (the paper's average of {claim.averaged} draws)"
-            text += f"; {'known only to' if claim.is_vague(found) else 'close:'} ± {error}"
+            text += f". {'Known only to' if claim.is_vague(found) else 'Close:'} ± {error}"
         if claim.margin:
-            text += f"; close: up to {claim.margin:g} away (our tolerance)"
+            text += f". Close: up to {claim.margin:g} away (our tolerance)"
         return "" if text == f"{claim.high:.6g}" else _spelled(text)
 
     @property

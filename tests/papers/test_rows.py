@@ -180,7 +180,7 @@ def test_a_row_is_green_or_says_why_not(row: Row) -> None:
     if row.state == "as printed":
         assert not row.why, "the reason is out of date: it comes out"
     elif row.state == "close" and row.claim and not row.claim.margin:
-        assert "close: ± " in row.needs
+        assert "Close: ± " in row.needs
         assert not row.why, "the error of the paper's average is the reason"
     else:
         assert re.fullmatch(r"[A-Z].{10,250}\.", row.why), row.why
@@ -346,6 +346,12 @@ def test_a_bound_refutes_a_limit_and_never_confirms_it() -> None:
         assert replace(row, proof="pages/proofs.md").state == "as printed"
 
 
+def test_a_row_with_a_proof_needs_nothing_from_its_interval() -> None:
+    proved = [row for row in CHECKED if row.proof]
+    assert proved
+    assert {row.needs for row in proved} == {""}
+
+
 def test_the_number_of_draws_that_would_tell() -> None:
     found = number(1.2, 0.4, draws=100)
     assert Claim(low=1.0).draws_to_tell(found) == pytest.approx(400)
@@ -377,7 +383,7 @@ def test_the_headline_counts_every_row(paper: str) -> None:
         of_kind = [row for row in rows if row.evidence == name]
         assert sentence.startswith(f"{EVIDENCE[name][0]}: ")
         numbers = [int(found) for found in re.findall(r"\d+", sentence)]
-        if " are as printed" not in sentence:
+        if f" are {'proved and not refuted' if name == 'proof' else 'as printed'}" not in sentence:
             numbers.insert(0, 0)
         come_out, total, *others = numbers
         assert total == len(of_kind) == come_out + sum(others)
@@ -406,6 +412,6 @@ def test_the_table_has_every_row_and_its_number() -> None:
     assert one["value"] == stored()["000-k-privthr-1"].value
     assert one["state"] == "close"
     assert one["evidence"] == "result"
-    assert one["needs"].startswith("141 ± 0.05 (printed digits); close: ± 7")
+    assert one["needs"].startswith("141 ± 0.05 (printed digits). Close: ± 7")
     assert one["printed"] == "141.0"
     assert math.isnan(table.loc["000-gowalla"]["value"])

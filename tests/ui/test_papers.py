@@ -47,7 +47,7 @@ def test_the_filter_shows_one_state(state: str) -> None:
     test = opened("papers", {"paper": "000", "evidence": "all", "show": state})
     rows = [row for row in ROWS if row.paper == "000" and row.state == state]
     if not rows:
-        assert "No row of this paper is in this state." in [one.value for one in test.caption]
+        assert "No row of this kind is in this state." in [one.value for one in test.caption]
         return
     shown = table(test)
     assert shown.count("<tr>") == len(rows) + 1
@@ -63,6 +63,16 @@ def test_the_filter_shows_one_kind_of_evidence(evidence: str) -> None:
     # States are counted among the rows of this kind.
     counts = [int(one.content.split()[-1]) for one in test.segmented_control[2].proto.options]
     assert counts[0] == len(rows) == sum(counts[1:])
+
+
+def test_a_link_from_before_the_choice_of_evidence_shows_all_kinds() -> None:
+    test = opened("papers", {"paper": "000", "show": "differs"})
+    rows = [row for row in ROWS if row.paper == "000" and row.state == "differs"]
+    assert {row.evidence for row in rows} > {"result"}
+    assert table(test).count("<tr>") == len(rows) + 1
+    assert "".join(test.query_params["evidence"]) == "all"
+    test.segmented_control[1].set_value("code").run()
+    assert "".join(test.query_params["evidence"]) == "code"
 
 
 def test_choices_are_in_the_link_and_wrong_ones_are_corrected() -> None:

@@ -35,11 +35,14 @@ _COLUMNS = ("Place", "What", "The paper says", "Comes out", "Difference", "State
 
 def page_state() -> UrlState:
     """All controls of the page, with values from the link or the session."""
+    # Links from before the choice of evidence show all kinds.
+    is_old = "show" in st.query_params and "evidence" not in st.query_params
+    first = ALL if is_old else next(iter(EVIDENCE))
     return UrlState(
         "papers",
         {
             "paper": Control(next(iter(PAPERS)), choice("paper", tuple(PAPERS))),
-            "evidence": Control(next(iter(EVIDENCE)), choice("evidence", (*EVIDENCE, ALL))),
+            "evidence": Control(first, choice("evidence", (*EVIDENCE, ALL))),
             "show": Control(ALL, choice("show", (ALL, *STATES))),
         },
     )
@@ -62,7 +65,7 @@ def build(state: UrlState) -> None:
     if chosen:
         st.html(_table(chosen, rows))
     else:
-        show_caption("No row of this paper is in this state.")
+        show_caption("No row of this kind is in this state.")
     csv_button(f"dpviz-paper-{paper.number}", lambda: frame(rows), key="papers:csv")
     state.write()
 
