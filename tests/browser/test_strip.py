@@ -91,6 +91,14 @@ def test_a_second_click_on_a_stage_leads_to_its_choices_in_the_side_bar(explorer
             page.wait_for_function("() => document.activeElement.getBoundingClientRect().left > 0")
     # The stage of noise has only sliders.
     assert card(page, "noise").evaluate("one => one.getRootNode().activeElement === one")
+    # From another view of the stage, a click leads to its first view.
+    card(page, "wavelet").click()
+    wait_shown(page, "wavelet")
+    page.get_by_role("button", name="All subbands").click()
+    page.wait_for_url("**view=details**")
+    watched.wait_idle()
+    card(page, "wavelet").click()
+    page.wait_for_url("**view=average**")
 
 
 @pytest.mark.exhaustive(reason="the first test goes through the stages of WaveCluster")

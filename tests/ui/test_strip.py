@@ -112,6 +112,22 @@ def test_without_details_the_subbands_offer_another_method():
     assert "Use PrivTHR" not in titles(other)
 
 
+@pytest.mark.parametrize(
+    ("page", "link", "first"),
+    [
+        ("wavecluster", {"method": "privthr", "view": "average"}, "wavelet"),
+        ("wavecluster", {"method": "privthr", "view": "details"}, ""),
+        ("kmeans", {"method": "dplloyd"}, "centres"),
+        ("kmeans", {"method": "dplloyd", "i": 0}, "start"),
+        ("kmeans", {"method": "dplloyd", "i": 1}, ""),
+        ("kmeans", {"method": "dplloyd", "view": "noise"}, ""),
+    ],
+)
+def test_a_click_leads_to_the_side_bar_only_from_the_first_view_of_a_stage(page, link, first):
+    cards = strip_of(opened(page, **link))["cards"]
+    assert [one["name"] for one in cards if one["first"]] == [first] * bool(first)
+
+
 def test_a_stage_has_its_controls_and_tells_their_values():
     test = opened("wavecluster", method="privthr", epsilon=0.5, alpha=0.7, p=0.3, level=1)
     cards = {one["name"]: one for one in strip_of(test)["cards"]}
@@ -122,6 +138,7 @@ def test_a_stage_has_its_controls_and_tells_their_values():
         True,
     )
     assert cards["wavelet"]["controls"] == ["wavecluster-wavelet", "wavecluster-level"]
+    assert ", wavelet haar, level 1 (in the side bar)" in cards["wavelet"]["label"]
     # A method without a parameter does not name it.
     other = {one["name"]: one for one in strip_of(opened("wavecluster", method="privqt"))["cards"]}
     assert other["noise"]["controls"] == ["wavecluster-epsilon"]

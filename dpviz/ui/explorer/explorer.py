@@ -27,7 +27,7 @@ from dpviz.families import CARDS
 from dpviz.family.card import Card
 from dpviz.family.family import Family
 from dpviz.family.headline import Headline
-from dpviz.family.parameter import EPSILON
+from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.family.trial import Trial
 from dpviz.figures.panels import Panels
 from dpviz.figures.stages import StageCard
@@ -59,7 +59,12 @@ from dpviz.ui.widgets.card_panel import card_panel
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.headline import show_board
-from dpviz.ui.widgets.parameters import method_box, method_controls, take_defaults
+from dpviz.ui.widgets.parameters import (
+    has_slider,
+    method_box,
+    method_controls,
+    take_defaults,
+)
 from dpviz.ui.widgets.readouts import (
     Promise,
     Readout,
@@ -322,11 +327,20 @@ class Explorer(ABC):
         """Stage of the view on the screen; empty if the view shows all stages."""
         return next((name for name, views in self.figures.STAGES.items() if self.view in views), "")
 
+    @property
+    def is_first_view(self) -> bool:
+        """Whether the picture is what :meth:`open_stage` shows."""
+        return bool(self.stage) and self.view == self._first_view(self.stage)
+
     def open_stage(self, name: str) -> None:
         """Show the first view of a stage."""
-        views, shown = self.figures.STAGES[name], self.shown_views
+        self.state.set("view", self._first_view(name))
+
+    def _first_view(self, stage: str) -> str:
+        views: Sequence[str] = self.figures.STAGES[stage]
+        shown = self.shown_views
         # If the run lacks this stage, another method was chosen, which has it.
-        self.state.set("view", next((one for one in views if one in shown), views[0]))
+        return next((one for one in views if one in shown), views[0])
 
     def more_choices(self) -> Sequence[Choice]:
         """Further choices at the end of the strip."""
@@ -470,11 +484,9 @@ class Explorer(ABC):
                 name: [f"{state.page}-{one.link}" for one in some] for name, some in own.items()
             },
             shown=self.stage,
+            at_first=self.is_first_view,
             settings={
-                name: ", ".join(
-                    one.text(getattr(config, one.name)) + " at the left" * (not any(one.ends))
-                    for one in some
-                )
+                name: _in_words({one: one.text(getattr(config, one.name)) for one in some})
                 for name, some in own.items()
             },
             broken=self.broken,
@@ -697,6 +709,17 @@ def _latex(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:
         f"dpviz-{card.name}".replace("_", "-"),
         ",".join(keys(card)),
     )
+
+
+def _in_words(texts: Mapping[Parameter, str]) -> str:
+    """Values of a stage's settings; those without a slider last, with their place."""
+    drawn = [text for one, text in texts.items() if has_slider(one)]
+    listed = ", ".join(
+        text if one.sign else f"{one.label[0].lower()}{one.label[1:]} {text}"
+        for one, text in texts.items()
+        if not has_slider(one)
+    )
+    return ", ".join([*drawn, *([f"{listed} (in the side bar)"] if listed else [])])
 
 
 def _references(card: Card) -> str:

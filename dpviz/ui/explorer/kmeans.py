@@ -276,6 +276,11 @@ class KMeansExplorer(Explorer):
         """Stage of the view on the screen; the map of the regions shows the stage of its step."""
         return stage_of(self.picture) if self.view == "regions" else super().stage
 
+    @property
+    def is_first_view(self) -> bool:
+        """Whether the picture is what :meth:`open_stage` shows."""
+        return self.stage != "iterations" if self.view == "regions" else super().is_first_view
+
     def open_stage(self, name: str) -> None:
         """Show the first view of a stage; the map of the regions is at its start or its result."""
         if name in ("start", "centres"):

@@ -42,9 +42,9 @@ class Strip {
     this.lights = element("style", "", document.head);
     this.bar.addEventListener("click", ({ target }) => {
       const picked = target.closest("button");
-      // A second click on a stage leads to its controls that are in the side bar.
-      const { controls } = this.data.cards[[...this.cards.children].indexOf(picked)] ?? {};
-      const keys = picked?.ariaCurrent && controls.map((key) => `[class*="st-key-${key}-"]`);
+      // A click on the stage whose first view is shown leads to its controls in the side bar.
+      const { controls, first } = this.data.cards[[...this.cards.children].indexOf(picked)] ?? {};
+      const keys = first && controls.map((key) => `[class*="st-key-${key}-"]`);
       const aside = document.querySelector(`[data-testid=stSidebar] :is(${keys || ""}) input`);
       if (aside) document.querySelector("[data-testid=stExpandSidebarButton]")?.click();
       if (aside) aside.focus();

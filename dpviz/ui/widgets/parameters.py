@@ -83,14 +83,19 @@ def left_to_method(state: UrlState, card: Card, family: Family) -> tuple[str, ..
     return family.choosing if offered and state.get(CHOOSE.link) == PRIVATE else ()
 
 
+def has_slider(parameter: Parameter) -> bool:
+    """Whether the control is a slider; the others are in the side bar."""
+    return any(parameter.ends)
+
+
 def dragged(card: Card, family: Family) -> list[Parameter]:
     """Parameters of a method that have a slider."""
-    return [one for one in family.parameters if any(one.ends) and card.parameter(one.name)]
+    return [one for one in family.parameters if has_slider(one) and card.parameter(one.name)]
 
 
 def chosen(card: Card, family: Family) -> list[Parameter]:
     """Parameters of a method that are chosen from a list."""
-    return [one for one in family.parameters if not any(one.ends) and card.parameter(one.name)]
+    return [one for one in family.parameters if not has_slider(one) and card.parameter(one.name)]
 
 
 def sliders_of(state: UrlState, parameter: Parameter) -> int:

@@ -36,6 +36,7 @@ def strip(
     key: str,
     controls: Mapping[str, Sequence[str]],
     shown: str,
+    at_first: bool,
     settings: Mapping[str, str],
     broken: tuple[str, str, str],
     offered: str,
@@ -44,9 +45,10 @@ def strip(
     """Show the strip; return a stage if the user asked for the method that has it.
 
     By stage: ``controls`` are the keys of the controls that are marked while it is ``shown`` (empty
-    if the picture shows no single stage), ``settings`` their values in words. ``broken``: stage at
-    which the selected cluster first differs, its mark, and the same in words. ``offered`` is the
-    title of the method with a missing stage; ``open_stage`` gets the name of a picked stage.
+    if the picture shows no single stage), ``settings`` their values in words. ``at_first``: whether
+    it is shown as ``open_stage`` shows it, which gets the name of a picked stage. ``broken``: stage
+    at which the selected cluster first differs, its mark, and the same in words. ``offered`` is the
+    title of the method with a missing stage.
     """
     palettes: list[tuple[str, ...]] = []
     listed = [
@@ -56,6 +58,7 @@ def strip(
             "fact": f"{one.fact} · use {offered}" if one.missing else one.fact,
             "label": _label(one, shown, settings[one.name], broken, offered),
             "shown": one.name == shown,
+            "first": one.name == shown and at_first,
             "missing": one.missing,
             "mark": broken[1] if broken[0] == one.name else "",
             "controls": controls[one.name],
