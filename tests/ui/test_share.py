@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.ui.session import address
-from dpviz.ui.widgets import embed, share
+from dpviz.ui.widgets import class_panel, embed, share
 from tests.support import APP
 from tests.support.links import PAGES, opened
 
@@ -108,6 +108,26 @@ def test_the_frame_is_html_that_a_browser_reads_back():
         '<iframe src="http://127.0.0.1:8501/kmeans?a=1&amp;b=%22&amp;embed=true"'
     )
     assert 'width="960" height="540"' in found
+
+
+@pytest.mark.parametrize("shared", ["", "1"])
+@pytest.mark.parametrize("page", ["wavecluster", "release"])
+def test_a_link_that_no_phone_can_open_says_so_once(reached, monkeypatch, shared, page):
+    reached(HERE)
+    monkeypatch.setenv(address.SHARED, shared)
+    said = []
+    for module in (share, class_panel):
+        monkeypatch.setattr(module, "say_only_here", lambda: said.append("local"))
+    monkeypatch.setattr(share, "_mount", lambda **_: None)
+
+    class State(dict):
+        def link(self):
+            return dict(self)
+
+    state = State(method="privthr")
+    state.page = page
+    share._draw(state, frame=False)
+    assert said == ["local"]
 
 
 @pytest.mark.some(4)

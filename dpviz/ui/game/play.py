@@ -237,7 +237,7 @@ def teacher(
     if state.get("key") != room.key:
         raise InputError(
             f"This is not the link of the teacher who opened room {room.code}: use the link "
-            "below the teacher's QR code to play."
+            "on the teacher's screen to play."
         )
     left, right = st.columns([4, 7], gap="medium")
     with left:

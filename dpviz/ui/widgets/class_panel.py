@@ -35,7 +35,10 @@ def class_panel(key: str) -> None:
 
 def say_only_here() -> None:
     """Say that phones can't open this address, and which command starts an app that they reach."""
-    show_caption(f"{_ONLY_HERE} So that they can, start dpviz so, in a network that you trust:")
+    show_caption(
+        f"{_ONLY_HERE} To let phones open it, start dpviz with this command, in a network that you "
+        "trust:"
+    )
     host = next(iter(network_addresses()), "NAME")
     st.code(f"dpviz app --address 0.0.0.0 --hosts {host}", language=None, wrap_lines=True)
 

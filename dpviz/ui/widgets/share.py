@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpviz.families import FAMILIES
 from dpviz.ui.messages import show_caption
-from dpviz.ui.session.address import base_address, class_link, full_link, is_local, origin_of
+from dpviz.ui.session.address import class_link, full_link, is_local, on_this_machine, origin_of
 from dpviz.ui.session.classroom import OPEN_TO_GUESTS
 from dpviz.ui.session.state import UrlState
 from dpviz.ui.widgets.assets import component
@@ -45,7 +45,8 @@ def _draw(state: UrlState, frame: bool) -> None:
         show_caption("A link never contains your own data: people who open it load the file first.")
     if for_class:
         class_panel(f"{state.page}:class")
-    elif is_local(base_address()):
+    # The class panel says this only if nobody else uses the app.
+    if is_local(link) and not (for_class and on_this_machine()):
         say_only_here()
     st.html(qr_code(link))
     if frame:
