@@ -382,6 +382,7 @@ def test_the_headline_counts_every_row(paper: str) -> None:
     for name, sentence in headlines(rows).items():
         of_kind = [row for row in rows if row.evidence == name]
         assert sentence.startswith(f"{EVIDENCE[name][0]}: ")
+        assert ("proved and not refuted" in sentence) == (name == "proof")
         numbers = [int(found) for found in re.findall(r"\d+", sentence)]
         if f" are {'proved and not refuted' if name == 'proof' else 'as printed'}" not in sentence:
             numbers.insert(0, 0)
