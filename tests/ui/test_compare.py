@@ -1388,6 +1388,15 @@ def test_a_latex_table_of_several_sets_has_no_false_zeros():
     ]  # fmt: skip
 
 
+def test_differences_name_the_first_method_and_what_many_rows_mean(app):
+    small = SMALL | {"draws": 8, "data": "incomes"}
+    test = app(**small, methods="privthr,dplloyd,eugkm")
+    (table,) = (one.value for one in test.dataframe if "first" in one.value)
+    assert {*table["first"]} == {"PrivTHR"}
+    assert {*table["method"]} == {"DPLloyd", "EUGkM"}
+    assert any("of 100 such rows without any difference" in one.value for one in test.caption)
+
+
 def test_table_and_figure_are_there_for_latex(app):
     test = app(**SMALL, methods="privthr,privqt")
     names = ("This table (LaTeX)", "This figure (LaTeX)", "What to cite (BibTeX)")
