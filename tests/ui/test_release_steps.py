@@ -303,6 +303,21 @@ def test_a_rehearsal_has_the_records_that_the_owner_typed_and_no_others(page, re
     assert numbers(made_up) == ("Records, about", sample("noise").n)
 
 
+def test_answers_about_one_file_are_not_those_of_another_that_an_explorer_loaded(page) -> None:
+    test = load(page(**LINK), table(0))
+    assert (numbers(test), test.query_params["several"]) == (("Records, about", 10_000), "no")
+    visit(test, "wavecluster")
+    load(test, table(3, 900))
+    link = visit(test, "release")
+    assert not {"several", "nhat"} & set(link)
+    assert control(test.radio, "own:unit").value is None
+    # A sample set's number is not another set's, either.
+    test = page(data="incomes", nhat=4000)
+    visit(test, "wavecluster")
+    checked(control(test.selectbox, "wavecluster:data").set_value("gaussians").run())
+    assert "nhat" not in visit(test, "release")
+
+
 @pytest.mark.parametrize("answer", ["no", "who"])
 def test_who_is_protected_is_asked_and_never_assumed(page, rehearsals, answer: str) -> None:
     known = {name: value for name, value in LINK.items() if name != "several"}

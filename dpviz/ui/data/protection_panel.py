@@ -110,8 +110,8 @@ def ask_several(state: UrlState, columns: Sequence[str] | None) -> str:
         return "Answer under Who is protected: can one person have several records?"
     else:
         show_caption(
-            "Each record is protected by itself. If a person has several after all, this person "
-            "may be noticed."
+            "Each record is protected by itself. If a person has several records, others may "
+            "notice this person."
         )
     return ""
 

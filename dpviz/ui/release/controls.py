@@ -160,7 +160,7 @@ def public_persons(state: UrlState, active: ActiveData) -> int | None:
     typed: int | None = state.get("persons")
     records = state.get("nhat") or 0
     # A link may have the number of records only.
-    return typed or round(records / active.neighbours.cap) or None
+    return typed or (max(1, round(records / active.neighbours.cap)) if records else None)
 
 
 def public_records(state: UrlState, active: ActiveData) -> int:

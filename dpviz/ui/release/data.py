@@ -69,11 +69,12 @@ def file_step(state: DataState, *, many: bool) -> FileChoice:
 
     def choose(kind: str) -> None:
         state.set("data", UPLOAD if kind == UPLOAD else FIRST)
-        _changed(state)
+        changed_data(state)
 
     left, right = st.columns([3, 2], gap="medium")
     with left:
         chosen = _choose(state, choose, many=many)
+    _forget_answers(state, chosen)
     data = chosen.dataset
     title = chosen.facts.title if chosen.facts else data.name
     with right:
@@ -87,6 +88,24 @@ def file_step(state: DataState, *, many: bool) -> FileChoice:
             show_caption(note)
         show_left_out(data)
     return chosen
+
+
+#: Session entry: the data for which the user answered the questions of this page.
+_ANSWERED = "release:answered for"
+
+
+def _forget_answers(state: DataState, chosen: FileChoice) -> None:
+    """Forget who is protected and how many, if other data were loaded, on whatever page.
+
+    A link has its own answers.
+    """
+    loaded = memory_of(released=True).loaded
+    now = chosen.facts.name if chosen.facts else loaded and loaded.token[0]
+    if st.session_state.get(_ANSWERED, now) != now and not state.fresh:
+        state.set("several", "")
+        for name in OF_ONE_SET:
+            state.set(name, None)
+    st.session_state[_ANSWERED] = now
 
 
 def _choose(state: DataState, choose: Callable[[str], None], *, many: bool) -> FileChoice:
@@ -108,19 +127,13 @@ def _choose(state: DataState, choose: Callable[[str], None], *, many: bool) -> F
         "Sample set",
         **state.choice("data", tuple(titles)),
         format_func=titles.__getitem__,
-        on_change=lambda: _changed(state),
+        on_change=lambda: changed_data(state),
         help="Nobody is in these data: try a release with them.",
     )
     facts = sample(state.get("data"))
     if state.fresh:
         take_sample(state, facts, but=state.chosen)
     return FileChoice(dataset=sample_data(facts.name), own=None, facts=facts)
-
-
-def _changed(state: DataState) -> None:
-    changed_data(state)
-    for name in OF_ONE_SET:
-        state.set(name, None)
 
 
 def where_step(state: DataState, chosen: FileChoice, *, drawn: bool) -> Domain:

@@ -153,9 +153,10 @@ def _controls(state: DataState, draft: ReleaseDraft) -> Plan:
     )
     cap, records = active.neighbours.cap, public_records(state, active)
     if active.unit and cap > 1 and records:
+        most = ", the most of a rehearsal" if records == MOST_RECORDS else f", {cap} of each person"
         show_caption(
-            f"Rehearsed with {records:,} records, {cap} of each person. If most persons have fewer "
-            "records, type fewer persons."
+            f"Rehearsed with {records:,} records{most}. If most persons have fewer records, type "
+            "fewer persons."
         )
     _expect(state, draft)
     plan = _plan(state, draft)

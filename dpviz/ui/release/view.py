@@ -378,7 +378,7 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         return
     _review(state, draft, source, total)
     left, right, _ = st.columns([2, 1, 2])
-    early = rehearsing(state, draft)
+    waits, early = rehearsing(state, draft), not is_rehearsed(state, draft)
     debit = f"Debit ε {decimal(granted(draft.request.config.epsilon))} and release"
     go = left.button(
         plain_text(f"{debit} without the rehearsal" if early else debit),
@@ -389,8 +389,10 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         width="stretch",
     )
     right.button("Back", width="stretch", on_click=partial(_forget, _REVIEWED))
-    if early:
+    if waits:
         show_caption("The rehearsal is still running: wait for its result, or release without it.")
+    elif early:
+        show_caption("Nothing was rehearsed: the step Rehearse shows what can be lost.")
     if go:
         _go(draft, source, total)
 
