@@ -68,7 +68,7 @@ def test_opens_with_curves_that_fit_the_window(comparer):
 def test_another_method_joins(comparer):
     watched = comparer("draws=3&points=3&methods=privthr")
     expect_curves(watched, "PrivTHR", n=1)
-    watched.choose("Methods", "EUGkM", exact=True)
+    watched.choose("Methods", "EUGkM · Su 2016", exact=True)
     expect_title(watched, "F-measure over ε")
     expect_curves(watched, "PrivTHR", "EUGkM", n=2)
     watched.page.wait_for_url(re.compile(r"methods=privthr%2Ceugkm"))

@@ -494,7 +494,7 @@ class LiveFigure {
   fade() {
     for (const old of this.plot.querySelectorAll(".dpv-old")) old.remove();
     for (const image of this.plot.querySelectorAll(".hm image")) {
-      if (image.style.opacity === "0") continue;
+      if (image.style.opacity === "0" || !image.closest(".heatmaplayer")) continue;
       const old = image.closest(".heatmaplayer").appendChild(image.cloneNode());
       old.setAttribute("class", "dpv-old");
     }
