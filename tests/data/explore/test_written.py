@@ -52,6 +52,12 @@ def test_identifiers_and_missing_cells_stay_as_they_are() -> None:
     assert as_csv(read_table(big)) == b"id,x,t\n4611686018427387905,0.1,a b\n5,,\n"
 
 
+def test_no_cell_has_a_line_break() -> None:
+    cells = ["a\nb", "a\rb", "a\r\nb", "a\0b", "a\n\nb"]
+    lines = as_csv(read_table(pd.DataFrame({"x": [1, 2, 3, 4, 5], "t": cells}))).splitlines()
+    assert lines == [b"x,t", b"1,a b", b"2,a b", b"3,a b", b"4,a b", b"5,a  b"]
+
+
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(
