@@ -42,6 +42,7 @@ FURTHER = {
     "dpviz.audit.runs": ("audit",),
     "dpviz.release.request": ("Request",),
     "dpviz.release.draw": ("release",),
+    "dpviz.release.rehearsal": ("PublicData", "made_up", "of_public", "rehearse"),
     "dpviz.privacy.lifetime_budget": ("Budget",),
     "dpviz.privacy.ledger": ("Neighbours", "Ledger", "Spend"),
     "dpviz.privacy.mechanisms": ("Accountant",),
