@@ -225,10 +225,10 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     features = [one for one in collection["features"] if one["geometry"]]
     of_cells = document["result"]["kind"] == "cells"
     paths = "\n".join(_outline(frame, feature, of_cells) for feature in features)
-    below, above = _ground(frame)
-    labels, labelled = _labels(frame, features)
+    labels, numbers = _labels(frame, features)
+    below, above = _ground(frame, numbers)
     total = len(collection["features"])
-    left_out = total - labelled
+    left_out = total - len(numbers)
     x, y = document["domain"]["columns"]
     found = "1 cluster" if total == 1 else f"{total:,} clusters" if total else "No clusters"
     described = (
@@ -259,12 +259,16 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     return frame.picture("clusters", heading, line, described, content)
 
 
-def _ground(frame: Frame) -> tuple[list[str], list[str]]:
+#: Place of the number of a cluster, in pixels: middle, half of the width, height.
+_Number = tuple[float, float, float]
+
+
+def _ground(frame: Frame, numbers: Sequence[_Number]) -> tuple[list[str], list[str]]:
     """What is below and above the clusters: coasts and borders; cities and a scale bar."""
     scale, box = _scale(frame.columns, frame.bounds)
     if box is None or not in_degrees(frame.columns, frame.bounds):
         return [], _scale_bar(frame, scale)
-    return [_coasts(frame, box)], [*_cities(frame, grey=True), *_scale_bar(frame, scale)]
+    return [_coasts(frame, box)], [*_cities(frame, numbers), *_scale_bar(frame, scale)]
 
 
 def _scale(columns: Sequence[str], bounds: Bounds) -> tuple[Scale, Domain | None]:
@@ -324,20 +328,31 @@ def _coasts(frame: Frame, box: Domain) -> str:
     return f'<path fill="none" stroke="{_LINE}" d="{drawn}"/>' if drawn else ""
 
 
-def _cities(frame: Frame, *, grey: bool = False) -> list[str]:
-    """Largest cities with their names; ``grey`` below the numbers of clusters."""
+def _cities(frame: Frame, numbers: Sequence[_Number] | None = None) -> list[str]:
+    """Largest cities with their names; grey beside the ``numbers`` of clusters, which stay free."""
     (west, east), lat = frame.bounds
-    colour = {"fill": blend(_INK, _GROUND, 0.7)} if grey else {}
+    colour = {} if numbers is None else {"fill": blend(_INK, _GROUND, 0.7)}
     parts: list[str] = []
     taken: list[float] = []
     for one in cities_within((west, east), lat):
         lon = next(at for at in (one.lon, one.lon + 360, one.lon - 360) if west <= at <= east)
         x, y = frame.place(lon, one.lat)
-        wide = len(one.name) * _SMALL * _CHARACTER
-        # Put the name to the left of the dot if the right end of the plot is near.
-        left = x + wide > frame.left + frame.width
-        if any(abs(y - other) < _APART for other in taken) or (left and x - wide < frame.left):
+        wide = len(one.name) * _SMALL * _CHARACTER + 6
+        # The name is to the right of the dot, or to the left if there is no space.
+        sides = {False: (x, x + wide), True: (x - wide, x)}
+        free = [
+            left
+            for left, (start, end) in sides.items()
+            if frame.left <= start
+            and end <= frame.left + frame.width
+            and all(
+                abs(y - at) >= _LABEL or end < middle - half or middle + half < start
+                for middle, half, at in numbers or ()
+            )
+        ]
+        if not free or any(abs(y - other) < _APART for other in taken):
             continue
+        left = free[0]
         parts.append(f'<circle cx="{pixels(x)}" cy="{pixels(y)}" r="2.5"/>')
         look = {"dx": -6, "text_anchor": "end"} if left else {"dx": 6}
         # A halo in the background colour, drawn over the lines.
@@ -496,8 +511,8 @@ def _outline(frame: Frame, feature: Mapping[str, Any], of_cells: bool) -> str:
     )
 
 
-def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, int]:
-    taken: list[tuple[float, float, float]] = []
+def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, list[_Number]]:
+    taken: list[_Number] = []
     dots, texts = [], []
     radius = 3 if len(features) <= 100 else 1.5
     for feature in sorted(features, key=lambda one: -one["properties"]["area_share"]):
@@ -521,7 +536,7 @@ def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, i
         look = {"font_size": _LABEL, "font_weight": "bold", "text_anchor": "middle"}
         halo = {"stroke": _GROUND, "stroke_width": 3, "stroke_linejoin": "round"}
         texts.append(_text(text, x=x, y=y, dy="0.35em", **look, **halo, paint_order="stroke"))
-    return "\n".join(dots + texts), len(texts)
+    return "\n".join(dots + texts), taken
 
 
 def _number_place(frame: Frame, feature: Mapping[str, Any], half: float) -> tuple[float, float]:

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from dpviz.base.arrays import Floats, Ints
 from dpviz.base.numbers import counted
 from dpviz.base.serialize import no_formula
-from dpviz.data.cities import near_city
+from dpviz.data.cities import largest_city, near_city
 from dpviz.data.geographic import axes_words, in_degrees, map_axes
 from dpviz.families import CARDS
 from dpviz.grid.domain import axis_edges
 from dpviz.privacy.explain import guess_words
-from dpviz.release.formatting import exact, number
+from dpviz.release.formatting import cut, exact, number
 
 Document = Mapping[str, Any]
 
@@ -76,8 +76,17 @@ def axes_of(document: Document) -> str:
 
 
 def title(document: Document) -> str:
-    """The owner's title of the release, or a default title."""
-    return str(document["title"] or "A differentially private clustering")
+    """The owner's title of the release, or a default title with the place or the columns."""
+    if document["title"]:
+        return str(document["title"])
+    domain, word = document["domain"], _word(document)
+    columns, bounds = domain["columns"], domain["bounds"]
+    words = f"{word[0].upper()}{word[1:]}s"
+    if city := largest_city(columns, bounds):
+        return f"{words} around {city.name}"
+    names = [cut(name, 30) for name in columns[:2]]
+    more = f" and {len(columns) - 2:,} more columns" if len(columns) > 2 else ""
+    return f"{words} by {(', ' if more else ' and ').join(names)}{more}"
 
 
 def run_line(document: Document) -> str:
@@ -177,21 +186,34 @@ def doubtful_clusters(document: Document) -> frozenset[int] | None:
 def doubt_words(document: Document) -> str:
     """Sentence with the number of doubtful clusters; empty if the clusters were not judged."""
     doubts, result = doubtful_clusters(document), document["result"]
-    total = result["clusters"] if result["kind"] == "cells" else len(result["centers"])
+    of_cells = result["kind"] == "cells"
+    total = result["clusters"] if of_cells else len(result["centers"])
     if doubts is None or not total:
         return ""
-    many = len(doubts)
-    if result["kind"] == "centers":
-        if many == total:
-            return f"All {total:,} centres could come from noise or from evenly spread records."
-        if many:
-            return f"{many:,} of {total:,} centres may hold no record."
-        return f"All {total:,} centres hold records, which are not spread evenly."
-    if total == 1:
-        return f"The one cluster {'may be' if many else 'is more than'} noise."
-    if many in (0, total):
-        return f"All {total:,} clusters {'may be' if many else 'are more than'} noise."
-    return f"{many:,} of {total:,} clusters may be noise."
+    many, word = len(doubts), "cluster" if of_cells else "centre"
+    all_of = f"The one {word}" if total == 1 else f"All {total:,} {word}s"
+    if many == total:
+        what = "be noise" if of_cells else "come from noise or from evenly spread records"
+        return f"{all_of} may {what}."
+    # The level belongs to a whole release, because one false alarm is enough.
+    level = f"{document['doubtful']['level']:.0%}"
+    error = f"a release of data without clusters passes it in at most {level} of cases"
+    if not many:
+        return f"{all_of} passed the test against noise: {error}."
+    which = "may be noise" if of_cells else "may hold no record"
+    return f"{many:,} of {total:,} {word}s {which}. The others passed the test: {error}."
+
+
+def counted_words(document: Document) -> str:
+    """Sentence that says which records were counted, and how often a person counts."""
+    privacy = document["privacy"]
+    if privacy["unit"] == "person":
+        # A cap chooses the records by a random key.
+        return (
+            f"Of each person, at most {counted(privacy['cap'], 'record')} "
+            f"{'is' if privacy['cap'] == 1 else 'are'} counted, chosen at random."
+        )
+    return "Every record is counted: a person with several records is counted several times."
 
 
 def earlier_words(document: Document) -> str:
@@ -333,23 +355,27 @@ def quote(document: Document) -> str:
         verb = f"stand{'s' * (len(sure) == 1)} out" if of_cells else "sum the records up"
         found = f"{many[0].upper()}{many[1:]} {verb}"
         largest = max(sure, key=lambda one: one.count or 0.0)
-        where, which = place_words(document, largest), "the largest" if len(sure) > 1 else "it"
-        # A number is only given with its error, which may also decide which cluster is the largest.
+        where, which = place_words(document, largest), "one of the largest"
+        # A number is only given with its error, which also decides whether there is a largest one.
         if step and largest.count is not None:
             error = margin(step["scale"], largest.counted)
             least = largest.count - error
-            if any(
-                (one.count or 0.0) + margin(step["scale"], one.counted) > least
+            if all(
+                (one.count or 0.0) + margin(step["scale"], one.counted) <= least
                 for one in sure
                 if one is not largest
             ):
-                which = "one of the largest"
+                which = "the largest"
+            which = which if len(sure) > 1 else "it"
             found += (
                 f"; {which}{f', {where},' if where else ''} has about "
                 f"{number(round(largest.count))} records, give or take {error:,}"
             )
+            if privacy["unit"] == "person":
+                times = "once" if privacy["cap"] == 1 else f"{privacy['cap']:,} times"
+                found += f", where each person counts at most {times}"
         elif where:
-            found += f"; {which} is {where}"
+            found += f"; {which if len(sure) > 1 else 'it'} is {where}"
     unit = "a given person" if privacy["unit"] == "person" else "a given record"
     return f"{found}. Whoever {guess_words(privacy['epsilon'], unit)}."
 

@@ -18,7 +18,7 @@ from dpviz.data.cities import cities, near_city
 from dpviz.data.scale import METRES_PER_DEGREE
 from dpviz.release.files import files, schema
 from dpviz.release.request import Request
-from dpviz.release.tables import headline, margin, quote
+from dpviz.release.tables import headline, margin, quote, title
 from dpviz.wavecluster.parameters import Config
 from tests.release.test_files import HTML, Document, of_cells, of_centers, spend
 
@@ -158,3 +158,50 @@ def test_noise_does_not_decide_which_cluster_is_called_the_largest() -> None:
     assert "; the largest, " in quote(document)
     document["privacy"]["ledger"] = [spend("counts", 0.001)]  # the error is above all differences
     assert "; one of the largest, " in quote(document)
+    document["privacy"]["ledger"] = [spend("cells: records", 1.0)]  # the error is unknown
+    assert "; one of the largest is " in quote(document)
+
+
+@pytest.mark.parametrize("cap", [1, 3])
+def test_how_often_a_person_counts_stands_beside_the_numbers(cap: int) -> None:
+    document = on_earth([])
+    document["privacy"] |= {"unit": "person", "cap": cap}
+    times = "once" if cap == 1 else "3 times"
+    assert f", where each person counts at most {times}. Whoever" in quote(document)
+    text = " ".join("".join(first_page(document).itertext()).split())
+    some = "1 record is" if cap == 1 else "3 records are"
+    assert f"Of each person, at most {some} counted, chosen at random." in text
+    by_record = " ".join("".join(first_page(on_earth([])).itertext()).split())
+    assert "a person with several records is counted several times." in by_record
+    assert "each person counts" not in by_record
+
+
+def test_the_first_page_names_the_error_of_its_test() -> None:
+    text = " ".join("".join(first_page(on_earth([])).itertext()).split())
+    assert "a release of data without clusters passes it in at most 5% of cases." in text
+
+
+def test_without_a_title_the_report_says_what_and_where() -> None:
+    untitled = {"title": ""}
+    assert title(on_earth([], **untitled)) == "Hot spots around Berlin"
+    assert title(of_centers([[0.2, 0.3]], [4.0]) | untitled) == "Centres by c0 and c1"
+    assert title(on_earth([], title="Rides")) == "Rides"
+
+
+def test_names_of_cities_leave_the_numbers_of_clusters_free() -> None:
+    svg = files(on_earth([], 5))["clusters.svg"].decode()
+    texts = re.findall(r"<text([^>]*)>([^<]+)</text>", svg)
+
+    def box(look: str, text: str) -> tuple[float, float, float]:
+        at = {name: float(value) for name, value in re.findall(r' (x|y|dx)="([-\d.]+)"', look)}
+        wide, start = len(text) * 6.6, at["x"] + at.get("dx", 0)
+        middle = start - wide / 2 if "end" in look else start + wide / 2 if "dx" in at else start
+        return middle, at["y"], wide / 2
+
+    numbers = [box(*one) for one in texts if one[1].rstrip("?").isdigit() and "bold" in one[0]]
+    names = [box(*one) for one in texts if "dx=" in one[0]]
+    assert len(numbers) == 5
+    assert names
+    for x, y, half in names:
+        for a, b, other in numbers:
+            assert abs(y - b) >= 12 or abs(x - a) > half + other - 1
