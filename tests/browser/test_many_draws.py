@@ -72,7 +72,7 @@ def test_what_broke_a_cluster_is_said_in_words(opened) -> None:
     watched = opened("/?data=spirals&method=privqt&epsilon=0.5&g=40&p=0.1")
     page = watched.page
     unfold(watched, "What broke this cluster?")
-    expect(page.get_by_text("at the threshold")).to_be_visible()
+    expect(page.get_by_text("The threshold is the cause")).to_be_visible()
     expect(page.get_by_text("The true threshold with the same noisy cells")).not_to_have_count(0)
 
 

@@ -252,6 +252,9 @@ def test_a_hostile_table_on_the_compare_and_release_pages(loaded: Watched) -> No
     said = page.get_by_role("alert").filter(has_text="is no pair of bounds")
     assert f'"![f](http://{HOST}/6)"' in seen(said.text_content())
     declare(page, "0, 100")
+    step(loaded, "Who is protected")
+    page.get_by_text("No: at most one").click()
+    settled(loaded)
     step(loaded, "Sign")
     typed = {"Title of the report (optional)": "t", "Name of the data source": "s"}
     for label, text in typed.items():
