@@ -23,8 +23,9 @@ FALSE_ALARM = 0.004
 #: visible in single counts, broad weak ones only in wide sums.
 WIDTHS = (1, 3, 7, 15)
 
-#: Number of simulated draws of evenly spread records, to which a distribution is fitted.
-DRAWS = 60
+#: Number of simulated draws of evenly spread records, to which a distribution is fitted; for a
+#: sketch of a large grid, fewest draws, and cells * draws.
+DRAWS, FEW, HURRIED = 60, 16, 250_000
 
 #: Largest number of cells that are simulated together, in several draws.
 _AT_ONCE = 1 << 20
@@ -41,13 +42,19 @@ PLAIN = 1e-4
 _DEVIATIONS, _LARGE, _POINTS = 12.0, 1e6, 20_001
 
 
-def evidence(released: Released, generator: np.random.Generator) -> Evidence:
-    """Test the releases; the generator simulates evenly spread independent records to compare."""
+def evidence(
+    released: Released, generator: np.random.Generator, *, hurried: bool = False
+) -> Evidence:
+    """Test the releases; the generator simulates evenly spread independent records to compare.
+
+    ``hurried``: with fewer draws on a large grid, so the levels hold only roughly.
+    """
     none = _chance_if_none(released) >= FALSE_ALARM / 2
     if released.rough.size == 1:
         # A single count can't be uneven.
         return "noise" if none else "structure"
-    chance = _chance_if_even(released, generator)
+    draws = int(np.clip(HURRIED // released.rough.size, FEW, DRAWS)) if hurried else DRAWS
+    chance = _chance_if_even(released, generator, draws)
     records = max(float(released.rough.mean()), 0.0)
     power = records**2 * math.sqrt(released.rough.size)
     plain = power >= ENOUGH * (records + noise_variance(released.rough_rate))
@@ -67,7 +74,9 @@ def coherence(deviations: Floats, width: int) -> Floats:
     return np.asarray((sums**2).sum(axis=axes))
 
 
-def _chance_if_even(released: Released, generator: np.random.Generator) -> float:
+def _chance_if_even(
+    released: Released, generator: np.random.Generator, draws: int = DRAWS
+) -> float:
     rough, rate = released.rough, released.rough_rate
     room = np.ones(rough.shape) if released.room is None else released.room
     share = room / room.sum()
@@ -80,8 +89,8 @@ def _chance_if_even(released: Released, generator: np.random.Generator) -> float
         return np.stack([coherence(counts - total * share, width) for width in widths])
 
     drawn: list[Floats] = []
-    for begin in range(0, DRAWS, at_once := max(_AT_ONCE // rough.size, 1)):
-        shape = (min(DRAWS - begin, at_once), *rough.shape)
+    for begin in range(0, draws, at_once := max(_AT_ONCE // rough.size, 1)):
+        shape = (min(draws - begin, at_once), *rough.shape)
         noise = generator.geometric(stop, shape) - generator.geometric(stop, shape)
         drawn.append(structure(generator.poisson(means, shape) + noise.astype(float)))
     laws = np.concatenate(drawn, axis=1)

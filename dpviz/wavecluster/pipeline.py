@@ -49,7 +49,8 @@ class Source:
     True counts M (g, ...); later changes of sliders need no new pass. ``gather`` returns the points
     that take part, for methods that need more than counts; ``locate`` their positions without it.
     ``classes`` (n,) are for scores. ``fixed``: data given as counts. ``recount`` counts stored
-    records on another grid; None in memory. ``dropped``: rows that a pass left out.
+    records on another grid; None in memory. ``dropped``: rows that a pass left out. ``hurried``:
+    a method that samples may take fewer steps on a large grid, for a picture while a slider moves.
     """
 
     counts: Ints
@@ -61,6 +62,7 @@ class Source:
     fixed: bool = False
     recount: Callable[[tuple[int, ...]], Ints] | None = None
     dropped: int = 0
+    hurried: bool = False
 
     @classmethod
     def build(
@@ -365,7 +367,7 @@ class Run:
 
     ``trace`` has numbers from the true data (Z, the rank of PrivTHREM's threshold): never for a
     release. ``decision`` and ``worth`` describe g and p that the technique chose; ``leaves`` a
-    synopsis.
+    synopsis; ``sketch`` says which part of the steps a hurried run took, or is empty.
     """
 
     config: Config
@@ -375,6 +377,7 @@ class Run:
     decision: str = ""
     worth: Mapping[float, float] = field(default_factory=dict)
     leaves: Leaves | None = None
+    sketch: str = ""
 
     def turned(self) -> Run:
         """Return the same run with the two columns exchanged."""

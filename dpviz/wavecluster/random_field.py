@@ -26,6 +26,9 @@ MOST_AXES = 4
 #: Most and fewest sweeps, the first third unused; cells * sweeps of about half a second.
 SWEEPS, FEWEST, WORK = 300, 40, 4_000_000
 
+#: The same for a sketch: cells * sweeps of about a twentieth of a second, and fewest sweeps.
+HURRIED, FEW = 400_000, 12
+
 #: Number of samples that are kept.
 SAMPLES = 50
 
@@ -65,13 +68,21 @@ def likely_counts(samples: Floats) -> Floats:
 
 
 def field_samples(
-    released: Released, density: float, generator: np.random.Generator, sweeps: int | None = None
+    released: Released,
+    density: float,
+    generator: np.random.Generator,
+    sweeps: int | None = None,
+    *,
+    hurried: bool = False,
 ) -> tuple[Floats, float]:
-    """Samples (m, g, ...) of the counts given the releases, and expected number of filled cells."""
+    """Samples (m, g, ...) of the counts given the releases, and expected number of filled cells.
+
+    ``hurried``: fewer sweeps on a large grid, from a prior that was sought in fewer steps.
+    """
     shape, cells = released.noisy.shape, released.noisy.size
     noisy, rate, low = released.noisy.ravel(), released.rate.ravel(), released.low.ravel()
     if sweeps is None:
-        sweeps = sweeps_of(cells)
+        sweeps = sweeps_of(cells, hurried=hurried)
     bins = Bins.up_to(max(float(noisy.max()), 1.0) + 2 / float(rate.min()))
     # Cells with the same releases, whole numbers, share a row.
     kinds, row, repeated = np.unique(
@@ -83,7 +94,9 @@ def field_samples(
     chances = np.add.reduceat(parts, bins.first[:-1], axis=1) / np.diff(bins.edges)
     chances = chances / chances.max(axis=1, keepdims=True) + 1e-300
     small = int(np.searchsorted(bins.lows, 0.5 / rate.min()))
-    prior, filled = _first_prior(chances, times, seen[:, 2] > 0, released, small)
+    every = 2 if sweeps < sweeps_of(cells) and hurried else 1
+    shares = zero_shares(released.noisy.size)[::every]
+    prior, filled = _first_prior(chances, times, seen[:, 2] > 0, released, small, shares)
     posterior = chances * prior
     posterior /= posterior.sum(axis=1, keepdims=True)
     start = np.minimum(
@@ -101,18 +114,25 @@ def field_samples(
     return found.reshape(-1, *shape), filled
 
 
-def sweeps_of(cells: int) -> int:
-    """Number of sweeps for a grid with this number of cells."""
+def sweeps_of(cells: int, *, hurried: bool = False) -> int:
+    """Number of sweeps for a grid with this number of cells; fewer for a sketch of a large grid."""
+    if hurried:
+        return int(np.clip(HURRIED // cells, FEW, sweeps_of(cells)))
     return int(np.clip(WORK // cells, FEWEST, SWEEPS))
 
 
 def _first_prior(
-    chances: Floats, times: Floats, low: Mask, released: Released, small: int
+    chances: Floats,
+    times: Floats,
+    low: Mask,
+    released: Released,
+    small: int,
+    shares_of_zeros: Floats,
 ) -> tuple[Floats, float]:
     weights = expectation_maximisation(
         chances, np.full(chances.shape[1], 1 / chances.shape[1]), times, 80
     )
-    shares = zero_shares(released.noisy.size)[:, None]
+    shares = shares_of_zeros[:, None]
     start = np.append(1e-9, weights[1:] + 1e-12)
     tried = expectation_maximisation(chances, np.tile(start, (len(shares), 1)), times, 25, shares)
     mixed = tried @ chances.T

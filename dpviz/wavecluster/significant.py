@@ -86,22 +86,28 @@ def estimate(
     transform: Transform = lambda samples: samples,
     *,
     pools: bool = True,
+    hurried: bool = False,
 ) -> Estimate:
     """Estimate the significant cells from the releases of counts (g, ...).
 
     ``transform`` maps samples of counts to samples of the subband (m, g, ...). ``pools``: whether
-    pooled counts can be used; they are useless if the wavelet itself blurs.
+    pooled counts can be used; they are useless if the wavelet itself blurs. ``hurried``: take
+    fewer samples on a large grid.
     """
-    samples, filled = field_samples(released, density, generator)
+    samples, filled = field_samples(released, density, generator, hurried=hurried)
     single = chances(samples, samples, filled, density, transform)
-    shown = evidence(released, generator)
+    shown = evidence(released, generator, hurried=hurried)
     mean = samples.mean(axis=0)
     risk = float(samples.var(axis=0).mean())
     del samples
     mask = np.zeros(single.chance.shape, dtype=bool)
     if shown not in ("even", "noise"):
         pool = pools and not released.low.any() and single.doubt > CLEAR
-        wide = pooled_chances(released, density, generator, transform) if pool else None
+        wide = (
+            pooled_chances(released, density, generator, transform, hurried=hurried)
+            if pool
+            else None
+        )
         if wide is not None and HOLLOW < narrowness(single, wide) < BROAD:
             mask = likely_cells(wide.chance, wide.expected)
         else:
@@ -148,10 +154,15 @@ def chances(
 
 
 def pooled_chances(
-    released: Released, density: float, generator: np.random.Generator, transform: Transform
+    released: Released,
+    density: float,
+    generator: np.random.Generator,
+    transform: Transform,
+    *,
+    hurried: bool = False,
 ) -> Chances | None:
     """Chances from samples of pooled counts, over all positions of pools; None for a small grid."""
-    shape, sweeps = released.noisy.shape, sweeps_of(released.noisy.size)
+    shape, sweeps = released.noisy.shape, sweeps_of(released.noisy.size, hurried=hurried)
     found: list[Chances] = []
     for start in starts(shape):
         # All grids of pools together take as much time as the single counts.

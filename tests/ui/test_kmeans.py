@@ -1167,7 +1167,7 @@ def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypat
     # As long as there is only the sketch, no table and no file contains its numbers.
     test.session_state["kmeans:behind"] = True
     checked(test.run())
-    assert "Tables and code appear after the run on 30,000 records." in told_below(test)
+    assert "Tables and code appear after the whole run." in told_below(test)
     go.set()
     test.session_state["kmeans:run job"].wait(60)
     checked(test.run())

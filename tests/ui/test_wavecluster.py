@@ -22,6 +22,7 @@ from dpviz.experiments.prices import of_family, sentence, summary
 from dpviz.families import trial_of
 from dpviz.figures.marks import OVERLAY
 from dpviz.figures.wavecluster import VIEWS, WITH_SUBBANDS
+from dpviz.ui.explorer import settings
 from dpviz.ui.explorer.wavecluster import _timed_agreement
 from dpviz.ui.messages import plain_text
 from dpviz.ui.session.state import Control, UrlState, format_value, sides
@@ -1028,3 +1029,31 @@ def test_the_private_side_has_the_cells_of_a_release_and_points_only_when_asked_
         assert (
             "May be published: shows made-up data" in figure["layout"]["title"]["subtitle"]["text"]
         )
+
+
+def test_a_moving_slider_shows_a_sketch_of_a_large_grid_by_its_name(app, monkeypatch):
+    link = {"data": "gaussians", "g": 256, "method": "twostage"}
+    whole = app(**link)
+    assert "sketch" not in figure_head(whole)["figure"]["layout"]["title"]["subtitle"]["text"]
+    slider = settings.slider
+
+    def moving(*given, **more):
+        return slider(*given, **more) and False
+
+    monkeypatch.setattr(settings, "slider", moving)
+    test = app(**link)
+    line = figure_head(test)["figure"]["layout"]["title"]["subtitle"]["text"]
+    assert "sketch from 24 of 244 sweeps, all follow" in line
+    values = {label: value for label, (value, _) in cards(test).items()}
+    assert values["DSG_C" if "DSG_C" in values else "Wrong cells per true cell"].startswith("~")
+    test.session_state["wavecluster:behind"] = True
+    checked(test.run())
+    assert "Tables and code appear after the whole run." in {one.value for one in test.caption}
+    # On a small grid the run is always whole.
+    few = figure_head(app(data="gaussians", g=64, method="twostage"))
+    assert "sketch" not in few["figure"]["layout"]["title"]["subtitle"]["text"]
+    monkeypatch.setattr(settings, "slider", slider)
+    checked(test.run())
+    assert {label: value for label, (value, _) in cards(test).items()} == {
+        label: value for label, (value, _) in cards(whole).items()
+    }

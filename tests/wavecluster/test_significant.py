@@ -263,9 +263,9 @@ def test_broad_clusters_are_told_by_pools_alone(
         return np.zeros(chance.shape, dtype=bool)
 
     monkeypatch.setattr(significant, "chances", lambda *_: first)
-    monkeypatch.setattr(significant, "pooled_chances", lambda *_: second)
+    monkeypatch.setattr(significant, "pooled_chances", lambda *_, **__: second)
     monkeypatch.setattr(significant, "likely_cells", reported)
-    monkeypatch.setattr(significant, "evidence", lambda *_: "structure")
+    monkeypatch.setattr(significant, "evidence", lambda *_, **__: "structure")
     significant.estimate(released((9, 9)), 0.5, np.random.default_rng(0))
     if uses != "single":
         # Pools are not used if some counts are low, or if the wavelet blurs counts.

@@ -363,7 +363,7 @@ class Explorer(ABC):
 
     @property
     def is_sketch(self) -> bool:
-        """Whether the run uses only part of the records, because the full run is not ready."""
+        """Whether the run uses only part of the records or steps, and the whole run follows."""
         return False
 
     def show_panels_below(self) -> None:  # noqa: B027 - few have any
@@ -633,7 +633,10 @@ class Explorer(ABC):
         draws_panel(self.draws_setting(setting), settled=settled)
 
     def show_behind(self, readouts: Sequence[Readout]) -> None:
-        """Show tables, downloads and the code that reproduces the run."""
+        """When the whole run is ready, show its tables, downloads and code."""
+        if self.is_sketch:
+            show_caption("Tables and code appear after the whole run.")
+            return
         self.show_tables()
         self._show_downloads(readouts)
         self._show_code()

@@ -44,7 +44,7 @@ from dpviz.ui.data.run_title import side_title, true_words
 from dpviz.ui.data.state import DataState
 from dpviz.ui.explorer.explorer import Explorer, PrivateChoice, prepared
 from dpviz.ui.explorer.settings import RunSettings
-from dpviz.ui.messages import show_caption, show_error
+from dpviz.ui.messages import show_error
 from dpviz.ui.session.cache import kmeans_truth_of, raster_of, records_of, run_of, sketch_of
 from dpviz.ui.session.job import Job, follow, job_of, pause, start
 from dpviz.ui.session.state import Control, UrlState, choice, whole
@@ -496,15 +496,6 @@ class KMeansExplorer(Explorer):
         """Maps of many draws; ``position`` selects the draw that the player shows."""
         picture = replace(self.picture, title=title)
         return kmeans_maps(picture, draws, position, self.trial.watched)
-
-    def show_behind(self, readouts: Sequence[Readout]) -> None:
-        """When the run on all records is ready, show its tables, downloads and code."""
-        if self.is_sketch:
-            show_caption(
-                f"Tables and code appear after the run on {self.runs.sketch_of:,} records."
-            )
-        else:
-            super().show_behind(readouts)
 
     def show_tables(self) -> None:
         """Show tables of the numbers in the picture."""

@@ -49,6 +49,7 @@ from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.parameters import choice_box, chosen, per_column_switch
 from dpviz.ui.widgets.readouts import Readout, class_readout, score_readout
 from dpviz.ui.widgets.show import theme_mode
+from dpviz.ui.widgets.stamp import Stamp
 from dpviz.wavecluster.coarse import FINE, joined
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.fates import Fates
@@ -62,6 +63,9 @@ from dpviz.wavecluster.truth import Evaluation, Truth, run
 from dpviz.wavecluster.wavelet import sensitivity
 
 _KEY = "Squares that touch, also at a corner, make one cluster; strong colour means more records."
+
+#: Above this number of cells, a method that samples takes fewer steps while a slider moves.
+_LARGE = 2**13
 
 #: Largest number of seconds that OCM and 2CE may take while a slider is dragged.
 _LIVE = 0.012
@@ -132,23 +136,28 @@ class WaveClusterExplorer(Explorer):
         """Run the method on the chosen data, once without noise and once with its noise."""
         active, config = settings.active, settings.config
         grid, truth = _truth_of(active, config)
-        private = run_of(
-            # The key consists of values, because a grid would keep millions of records in memory.
-            (
-                "wavecluster",
-                active.dataset.digest,
-                active.domain,
-                active.outside,
-                config,
-                settings.seed,
-            ),
-            lambda: run(grid.source, config, SeededNoise(settings.seed)),
-            # A grid that the method chooses may be larger than this grid.
-            size=grid.source.counts.size if config.choose == GIVEN else 2**15,
-            is_sample=active.is_sample,
-            # A box needs about twice the memory of a cell.
-            more=lambda one: 2 * len(one.leaves.records) if one.leaves else 0,
-        )
+        cells, noise = grid.source.counts.size, SeededNoise(settings.seed)
+        if cells > _LARGE and not settings.settled:
+            # Neighbouring values of a slider are hardly asked for again, so this is not cached.
+            private = run(replace(grid.source, hurried=True), config, noise)
+        else:
+            private = run_of(
+                # The key has values, because a grid would keep millions of records in memory.
+                (
+                    "wavecluster",
+                    active.dataset.digest,
+                    active.domain,
+                    active.outside,
+                    config,
+                    settings.seed,
+                ),
+                lambda: run(grid.source, config, noise),
+                # A grid that the method chooses may be larger than this grid.
+                size=cells if config.choose == GIVEN else 2**15,
+                is_sample=active.is_sample,
+                # A box needs about twice the memory of a cell.
+                more=lambda one: 2 * len(one.leaves.records) if one.leaves else 0,
+            )
         if private.decision:
             # The method chose g and p, so the true run beside it must use the same values.
             grid, truth = _truth_of(active, private.config)
@@ -158,6 +167,17 @@ class WaveClusterExplorer(Explorer):
     def runs(self) -> WaveClusterRuns:
         """True and private run."""
         return self.run_both(self.settings)
+
+    @property
+    def is_sketch(self) -> bool:
+        """Whether the run took only a part of its steps, because a slider moves."""
+        return bool(self.runs.private.sketch)
+
+    @property
+    def stamp(self) -> Stamp:
+        """Note on the picture; it says which part of its steps a run took."""
+        stamp, sketch = self.settings.stamp, self.runs.private.sketch
+        return replace(stamp, facts=(*stamp.facts, f"{sketch}, all follow")) if sketch else stamp
 
     @cached_property
     def trial(self) -> WaveClusterTrial:
@@ -423,6 +443,7 @@ class WaveClusterExplorer(Explorer):
         if truth.source.classes is not None:
             of_both = [truth.scores(one, ("class_f",))["class_f"] for one in (private.stages, true)]
             shown.insert(7, class_readout(*of_both))
+        shown = [replace(one, rough=self.is_sketch) for one in shown]
         if true.n_clusters and not private.stages.n_clusters:
             # If most points are noise on both sides, scores look good without any cluster.
             return [replace(one, grade=one.grade and "poor") for one in shown]

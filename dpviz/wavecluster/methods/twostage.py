@@ -45,6 +45,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     released = replace(released, room=room)
     gain = 2.0 ** (-config.level * counts.ndim / 2)
     # Import here, because the import of compiled loops is slow.
+    from dpviz.wavecluster.random_field import sweeps_of
     from dpviz.wavecluster.significant import estimate
 
     found = estimate(
@@ -53,7 +54,10 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         accountant.noise.generator("samples"),
         (lambda blocks: gain * blocks) if whole else partial(_subbands, config=config),
         pools=whole,
+        hurried=source.hurried,
     )
+    sweeps, most = (sweeps_of(counts.size, hurried=one) for one in (source.hurried, False))
+    sketch = f"sketch from {sweeps:,} of {most:,} sweeps" if sweeps < most else ""
     mean = _spread(found.mean, source.shape, config.level) if whole else found.mean
     # More digits would only make a release longer.
     mean = np.round(mean, 3)
@@ -75,7 +79,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         level=config.level,
         evidence=found.evidence,
     )
-    return Run(config=config, stages=stages, ledger=accountant.ledger, worth=worth)
+    return Run(config=config, stages=stages, ledger=accountant.ledger, worth=worth, sketch=sketch)
 
 
 def release(
