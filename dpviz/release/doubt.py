@@ -1,23 +1,25 @@
-"""Use only released numbers to find clusters that data without clusters could also show.
+"""Use only released numbers to find doubtful clusters, and how exact numbers and places are.
 
 The document of a release contains its method, parameters and noisy numbers. These parts suffice to
 run the same method on data without clusters. This module draws many data sets without clusters
 (null sets), from fixed seeds. The module reads no record, and the same document always gives the
 same answer. So it is post-processing and spends no budget. The page privacy.md of the documentation
 says how null sets are made, when a cluster is beyond doubt, and why at most ``LEVEL`` of releases
-give a false alarm; ``tests/benchmarks/nulls.py`` measures it.
+give a false alarm; ``tests/benchmarks/nulls.py`` measures it. ``tests/benchmarks/coverage.py``
+measures how often the bands of :func:`accuracy` hold.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dpviz.base.arrays import Floats, Mask
-from dpviz.base.lazy import spatial
+from dpviz.base.arrays import Floats, Ints, Mask
+from dpviz.base.lazy import optimize, spatial
 from dpviz.data.dataset import Dataset
 from dpviz.families import CARDS, FAMILIES, PARAMETERS
 from dpviz.family.trial import Configuration
@@ -25,7 +27,7 @@ from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.release.seeded import seeded_run
-from dpviz.release.tables import block_sums, cells_of_blocks
+from dpviz.release.tables import block_sums, cells_of_blocks, counting_step
 
 Document = Mapping[str, Any]
 #: Among releases of data without clusters, at most this share has a cluster that passes as real.
@@ -56,6 +58,16 @@ PLACES = 4096
 #: records, epsilon is raised instead, so that the noise keeps its size relative to the number of
 #: records.
 MOST_RECORDS, MOST_EPSILON = 20_000, 1e6
+
+#: Share of releases in which all bands of a release hold at once.
+SURE = 0.95
+
+#: Number of data sets like the release. A cluster that is found in all of them is found with
+#: probability ``SURE`` or more, with 95% confidence.
+ALIKE = 59
+
+#: Smallest size of a cluster that is tried, growth of the next size, and number of sizes.
+_SMALLEST, _GROWTH, _SIZES = 5, 1.5, 10
 
 #: First words of the names of steps that choose the grid; null sets spend nothing on these steps.
 _CHOICE = "choice of "
@@ -258,6 +270,235 @@ def _of_centers(document: Document) -> str:
         "a coast or an empty part of the domain may pass as clusters. This test can't show which "
         "centres have a cluster around them." + _moved(document)
     )
+
+
+# -- how exact it is -----------------------------------------------------------------------
+
+
+def accuracy(document: Document, draws: int | None = None) -> dict[str, Any] | None:
+    """Bands of numbers and places of the released clusters; None if no band is known.
+
+    ``counts``: smallest and largest number of records of each cluster. ``places``: mean place of
+    its records (``at``), and for each column the largest error of this place (``within``); None
+    if the place is not known. ``missed``: number of records from which on a cluster in one block,
+    with the sides ``block``, is among the clusters; absent if no such number is known. ``level``:
+    share of releases in which all bands of one kind hold at once. ``how``: their meaning.
+    ``draws``: number of data sets like the release.
+    """
+    result = document["result"]
+    if result["counts"] is None:
+        return None
+    if result["kind"] == "centers":
+        return _accuracy_of_centers(document)
+    # If the method chooses the cells, records inside a cell may be spread in any way.
+    if CARDS[document["method"]["name"]].lays_own_cells:
+        return None
+    return _accuracy_of_cells(document, draws or ALIKE)
+
+
+def _accuracy_of_cells(document: Document, draws: int) -> dict[str, Any]:
+    result, number = document["result"], document["result"]["clusters"]
+    counts = np.array(result["counts"], dtype=float)
+    labels = cells_of_blocks(np.array(result["labels"]), result)
+    like = _Like(document)
+    bounds = np.array(document["domain"]["bounds"], dtype=float)
+    low, sides = bounds[:, 0], (bounds[:, 1] - bounds[:, 0]) / counts.shape
+    found = None
+    for size in like.sizes:
+        rows = []
+        for made, spot, drawn in like.draws(draws, size):
+            if spot is not None and not np.array(drawn["labels"])[spot]:
+                break
+            rows.append(_errors(labels, number, made, drawn))
+        else:
+            # Real data differ from made-up data, so one step more is stated.
+            found = math.ceil(size * _GROWTH) or None
+            break
+    errors = np.array(rows)
+    wide = _wide(errors)
+    at = _middles(labels, counts, number)
+    whole = np.bincount(labels.ravel(), counts.ravel(), number + 1)[1:]
+    doubts = set(document.get("doubtful", {}).get("clusters", ()))
+    bands = [
+        [0 if one in doubts else max(math.floor(value - error), 0), max(math.ceil(value + error), 0)]
+        for one, (value, error) in enumerate(zip(whole, wide[:, 0], strict=True), start=1)
+    ]
+    # The records of a cell may be anywhere in it. No place is known if there may be no record.
+    places = [
+        {"at": (low + sides * middle).tolist(), "within": (sides * (error + 0.5)).tolist()}
+        if band[0]
+        else None
+        for middle, error, band in zip(at, wide[:, 1:], bands, strict=True)
+    ]
+    missed = {"records": found, "block": (sides * result["block"]).tolist()} if found else None
+    return {
+        "level": SURE,
+        "counts": bands,
+        "places": places,
+        **({"missed": missed} if missed else {}),
+        "how": (
+            f"From released numbers only, the same settings were run {draws} times on made-up "
+            "data like the released clusters. The bands are so wide that those of all clusters "
+            f"held together in at least {SURE:.0%} of these runs. A number is the number of records in the area of its cluster; "
+            "a place is the mean place of these records."
+            + (
+                f" A cluster of {math.floor(found / _GROWTH):,} records in one block, apart from "
+                "others, was among the clusters in all these runs; real data differ from made-up "
+                f"data, so {found:,} is stated."
+                if found
+                else ""
+            )
+        ),
+    }
+
+
+class _Like:
+    """Made-up data like a release: its clusters, and what lies between them spread by the fit."""
+
+    def __init__(self, document: Document) -> None:
+        result = document["result"]
+        doubts = document.get("doubtful", {}).get("clusters", ())
+        labels, room = np.array(result["labels"]), _room(result)
+        sure = (labels > 0) & ~np.isin(labels, list(doubts))
+        self._document, self._result = document, result
+        # Beside a cluster are blocks that missed the threshold by chance.
+        near = _grown(sure)
+        self._counts = np.rint(np.array(result["counts"], dtype=float)).clip(0).astype(np.int64)
+        self._near = cells_of_blocks(near, result)
+        self._between = cells_of_blocks(fitted(_blocks(result), room, 1) / room, result)
+        self._free = np.argwhere((room == room.max()) & ~_grown(near))
+
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of records that are tried for one more cluster; 0 for none is the last."""
+        if not len(self._free):
+            return [0]
+        ndim, block = self._counts.ndim, self._result["block"]
+        first = max((self._result["threshold"] or 0.0) * block ** (ndim / 2), _SMALLEST)
+        return [*(math.ceil(first * _GROWTH**step) for step in range(_SIZES)), 0]
+
+    def draws(
+        self, number: int, size: int
+    ) -> Iterator[tuple[Ints, tuple[int, ...] | None, Mapping[str, Any]]]:
+        """Counts, the block with one more cluster of ``size`` records, and the result."""
+        made: list[tuple[Ints, tuple[int, ...] | None]] = []
+
+        def data(generator: np.random.Generator, domain: Domain) -> Dataset:
+            counts = np.where(self._near, self._counts, generator.poisson(self._between))
+            spot = None
+            if size:
+                spot = tuple(self._free[generator.integers(len(self._free))].tolist())
+                block = self._result["block"]
+                inside = tuple(slice(at * block, (at + 1) * block) for at in spot)
+                shape = counts[inside].shape
+                cells = counts[inside].size
+                more = generator.multinomial(size, np.full(cells, 1 / cells))
+                counts[inside] += more.reshape(shape)
+            made.append((counts, spot))
+            return Dataset(name="like the release", counts=counts, domain=domain)
+
+        for drawn in _nulls(self._document, data, number):
+            yield (*made[-1], drawn)
+
+
+def _grown(blocks: Mask) -> Mask:
+    from scipy.ndimage import binary_dilation
+
+    found: Mask = binary_dilation(blocks, np.ones((3,) * blocks.ndim))
+    return found
+
+
+def _errors(labels: Ints, number: int, made: Ints, drawn: Mapping[str, Any]) -> Floats:
+    """Errors of numbers and places in one draw, shape (2, clusters, 1 + d); places by cells.
+
+    First, for the areas of the released clusters; second, for the clusters of the draw that share
+    most records with them. NaN if there is none.
+    """
+    counts = np.array(drawn["counts"], dtype=float)
+    again = cells_of_blocks(np.array(drawn["labels"]), drawn)
+    many = int(drawn["clusters"])
+    both = np.bincount(
+        (labels * (many + 1) + again).ravel(), made.ravel(), (number + 1) * (many + 1)
+    ).reshape(number + 1, many + 1)[1:]
+    both[:, 0] = 0
+    best = np.where(both.max(axis=1, initial=0) > 0, both.argmax(axis=1), -1)
+    rows = []
+    for areas, total in ((labels, number), (again, many)):
+        whole = np.bincount(areas.ravel(), (counts - made).ravel(), total + 1)[1:]
+        moved = _middles(areas, counts, total) - _middles(areas, made, total)
+        rows.append(np.column_stack([whole, moved]))
+    nothing = np.full((1, 1 + made.ndim), np.nan)
+    rows[1] = np.concatenate([nothing, rows[1]])[np.maximum(best, 0)]
+    return np.array(rows)
+
+
+def _middles(areas: Ints, counts: Floats | Ints, number: int) -> Floats:
+    """Mean place of the records of each area (number, d), by cells; NaN if there is no record."""
+    weights = np.asarray(counts, dtype=float).clip(0).ravel()
+    whole = np.bincount(areas.ravel(), weights, number + 1)[1:]
+    sums = [
+        np.bincount(areas.ravel(), weights * (axis.ravel() + 0.5), number + 1)[1:]
+        for axis in np.indices(areas.shape)
+    ]
+    found: Floats = np.stack(sums, axis=1) / np.where(whole > 0, whole, np.nan)[:, None]
+    return found
+
+
+def _wide(errors: Floats) -> Floats:
+    """Widths of bands, shape (clusters, 1 + d), from errors (draws, 2, clusters, 1 + d).
+
+    All widths of one kind (numbers, or places) are the same multiple of the usual errors. All of
+    them hold together in so many draws that they hold in one more draw with probability ``SURE``.
+    """
+    known, errors = np.isfinite(errors).sum(axis=(0, 1)), np.nan_to_num(errors)
+    size = np.sqrt((errors**2).sum(axis=(0, 1)) / np.maximum(known, 1))
+    by_size = np.abs(errors) / np.maximum(size, 1e-9)
+    place = min(math.ceil(SURE * (len(errors) + 1)), len(errors)) - 1
+    most = (part.max(axis=(1, 2, 3), initial=0.0) for part in (by_size[..., :1], by_size[..., 1:]))
+    times = [float(np.sort(one)[place]) for one in most]
+    found: Floats = size * np.array([times[0], *[times[1]] * (errors.shape[-1] - 1)])
+    return found
+
+
+def _accuracy_of_centers(document: Document) -> dict[str, Any] | None:
+    result, card = document["result"], CARDS[document["method"]["name"]]
+    step = counting_step(document)
+    if step is None:
+        return None
+    scale, counts = float(step["scale"]), result["counts"]
+    number, d = len(counts), len(document["domain"]["bounds"])
+    # Laplace noise exceeds t scales with probability e^-t, and this for some of the clusters.
+    error = scale * math.log(number / (1 - SURE))
+    bands = [[max(math.floor(one - error), 0), max(math.ceil(one + error), 0)] for one in counts]
+    # The mean is s/n, and the centre (s + e)/(n + f) with noise e, f. So the mean is away from
+    # the centre c by (c f - e)/n, where |c| is at most 1, and n is at least its lower bound. A fifth
+    # of the rate is for this bound, on one side only. Two noises together exceed t scales with
+    # probability (1 + t/2) e^-t.
+    rate = (1 - SURE) / number
+    least = scale * math.log(1 / (2 * rate / 5))
+    times = optimize.brentq(lambda t: (1 + t / 2) * math.exp(-t) - 0.8 * rate / d, 0.0, 1e3)
+    bounds = np.array(document["domain"]["bounds"], dtype=float)
+    geometry = document["parameters"].get("geometry")
+    # By the widths of the domain; a cube has half the width of a box.
+    units = (bounds[:, 1] - bounds[:, 0]) / (1 if geometry == "cube" else 2)
+    # Records outside the ball were moved to its surface, and post-processing moves centres.
+    known = geometry != "l1" and not card.post_processes
+    places = [
+        {"at": list(at), "within": (units * scale * times / (one - least)).tolist()}
+        if known and one > least
+        else None
+        for at, one in zip(result["centers"], counts, strict=True)
+    ]
+    return {
+        "level": SURE,
+        "counts": bands,
+        "places": places,
+        "how": (
+            "The bands follow from the size of the noise. A number counts the records "
+            "that were nearest to the centre in the last step, before it moved to its place; the "
+            "place is the mean of these records."
+        ),
+    }
 
 
 # -- both ----------------------------------------------------------------------------------
