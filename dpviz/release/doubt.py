@@ -320,12 +320,18 @@ def _accuracy_of_cells(document: Document, draws: int) -> dict[str, Any]:
     whole = np.bincount(labels.ravel(), counts.ravel(), number + 1)[1:]
     doubts = set(document.get("doubtful", {}).get("clusters", ()))
     bands = [
-        [0 if one in doubts else max(math.floor(value - error), 0), max(math.ceil(value + error), 0)]
+        [
+            0 if one in doubts else max(math.floor(value - error), 0),
+            max(math.ceil(value + error), 0),
+        ]
         for one, (value, error) in enumerate(zip(whole, wide[:, 0], strict=True), start=1)
     ]
-    # The records of a cell may be anywhere in it. No place is known if there may be no record.
+    # The records of a cell may be anywhere in it, or in its block if blocks were counted. No place
+    # is known if there may be no record.
+    blocks = cells_of_blocks(_blocks(result) / _room(result), result)
+    half = result["block"] / 2 if np.allclose(blocks, counts, atol=1e-6) else 0.5
     places = [
-        {"at": (low + sides * middle).tolist(), "within": (sides * (error + 0.5)).tolist()}
+        {"at": (low + sides * middle).tolist(), "within": (sides * (error + half)).tolist()}
         if band[0]
         else None
         for middle, error, band in zip(at, wide[:, 1:], bands, strict=True)
@@ -339,8 +345,8 @@ def _accuracy_of_cells(document: Document, draws: int) -> dict[str, Any]:
         "how": (
             f"From released numbers only, the same settings were run {draws} times on made-up "
             "data like the released clusters. The bands are so wide that those of all clusters "
-            f"held together in at least {SURE:.0%} of these runs. A number is the number of records in the area of its cluster; "
-            "a place is the mean place of these records."
+            f"held together in at least {SURE:.0%} of these runs. A number is the number of "
+            "records in the area of its cluster; a place is the mean place of these records."
             + (
                 f" A cluster of {math.floor(found / _GROWTH):,} records in one block, apart from "
                 "others, was among the clusters in all these runs; real data differ from made-up "
@@ -364,7 +370,7 @@ class _Like:
         # Beside a cluster are blocks that missed the threshold by chance.
         near = _grown(sure)
         self._counts = np.rint(np.array(result["counts"], dtype=float)).clip(0).astype(np.int64)
-        self._near = cells_of_blocks(near, result)
+        self._near = cells_of_blocks(near.astype(int), result) > 0
         self._between = cells_of_blocks(fitted(_blocks(result), room, 1) / room, result)
         self._free = np.argwhere((room == room.max()) & ~_grown(near))
 
@@ -471,9 +477,9 @@ def _accuracy_of_centers(document: Document) -> dict[str, Any] | None:
     error = scale * math.log(number / (1 - SURE))
     bands = [[max(math.floor(one - error), 0), max(math.ceil(one + error), 0)] for one in counts]
     # The mean is s/n, and the centre (s + e)/(n + f) with noise e, f. So the mean is away from
-    # the centre c by (c f - e)/n, where |c| is at most 1, and n is at least its lower bound. A fifth
-    # of the rate is for this bound, on one side only. Two noises together exceed t scales with
-    # probability (1 + t/2) e^-t.
+    # the centre c by (c f - e)/n, where |c| is at most 1, and n is at least its lower bound. A
+    # fifth of the rate is for this bound, on one side only. Two noises together exceed t scales
+    # with probability (1 + t/2) e^-t.
     rate = (1 - SURE) / number
     least = scale * math.log(1 / (2 * rate / 5))
     times = optimize.brentq(lambda t: (1 + t / 2) * math.exp(-t) - 0.8 * rate / d, 0.0, 1e3)

@@ -36,6 +36,8 @@ class Request:
     #: Column that identifies persons, if the privacy unit is a person; None if the unit is a
     #: record.
     unit: str | None = None
+    #: Whether the owner was asked, and declared, that no person has several records.
+    one_record_each: bool = False
     #: The owner's title in the bundle; may be empty.
     title: str = ""
     #: Day of the release, as YYYY-MM-DD; "" if the bundle has no date. It is set before the run, so

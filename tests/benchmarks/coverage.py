@@ -166,10 +166,12 @@ def _found(
     block = np.array(missed["block"])
     labels = np.array(document["result"]["labels"])
     # Apart from the clusters, and not in a last block, which may have fewer cells.
-    taken = np.array([
-        labels[max(x - 2, 0) : x + 3, max(y - 2, 0) : y + 3].any()
-        for x, y in np.ndindex(labels.shape)
-    ]).reshape(labels.shape)
+    taken = np.array(
+        [
+            labels[max(x - 2, 0) : x + 3, max(y - 2, 0) : y + 3].any()
+            for x, y in np.ndindex(labels.shape)
+        ]
+    ).reshape(labels.shape)
     taken[-1:], taken[:, -1:] = True, True
     free = np.argwhere(~taken)
     if not len(free):

@@ -206,13 +206,14 @@ def declared(state: UrlState, active: ActiveData) -> Domain | None:
     return None if proposed or not active.domain.declared else active.domain
 
 
-def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:
+def draft_of(state: DataState, active: ActiveData, title: str) -> ReleaseDraft:
     """Build the draft from all controls."""
     request = Request(
         config=config_of(state, _family(state), active.neighbours),
         domain=declared(state, active),
         outside=active.outside,
         unit=active.unit,
+        one_record_each=state.has_own_data and state.get("several") == "no",
         title=title.strip(),
         date=date.today().isoformat(),
     )

@@ -27,7 +27,7 @@ from dpviz.release import Released, refusal, release
 from dpviz.release.files import written
 from dpviz.release.geojson import clusters, published, without_doubtful
 from dpviz.release.pictures import domain_svg
-from dpviz.release.tables import doubt_words, earlier_words, headline, quote
+from dpviz.release.tables import accuracy_words, doubt_words, earlier_words, headline, quote
 from dpviz.ui.data.not_taken import show_not_taken
 from dpviz.ui.data.protection_panel import RELATION_TITLES
 from dpviz.ui.data.state import DataState
@@ -200,12 +200,19 @@ def stop_by(state: UrlState, draft: ReleaseDraft, missing: str, place: DeltaGene
             with st.container(horizontal=True, vertical_alignment="center"):
                 if promises_little(config.epsilon):
                     st.badge("proof holds; promises little", color="orange", width="content")
+                elif draft.request.one_record_each:
+                    st.badge("private if your answer is true", color="orange", width="content")
                 else:
                     st.badge("private", icon=":material/check:", color="green", width="content")
                 show_caption(
                     explain_epsilon(
                         config.epsilon, config.neighbours, persons=draft.request.persons
                     )
+                )
+            if draft.request.one_record_each:
+                show_caption(
+                    "You declared that no person has more than one record. Nothing checks this: a "
+                    "person with m records is protected only by m times ε."
                 )
     return reason
 
@@ -414,6 +421,7 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         f"a person (column {draft.active.unit}, up to {counted(neighbours.cap, 'record')})"
         if request.persons
         else "each record by itself; a person with several records is protected less"
+        + "; you declared that there is none, and nothing checks this" * request.one_record_each
     )
     opening = []
     if total is not None:
@@ -428,6 +436,7 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         f"{'moved to the border, where they may look like clusters' * clips or 'left out'}.",
         *_axes(draft),
         f"Method: {card.title}, sound; {parameters}.{_left(draft)}",
+        *_left_out(draft),
         f"Protects {unit}; neighbouring data sets have {RELATION_TITLES[neighbours.relation]}.",
         rehearsed(state, draft),
         *opening,
@@ -447,6 +456,12 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         _show_svg(
             domain_svg(draft.active.dataset.columns, domain).encode(), "Declared domain", "22rem"
         )
+
+
+def _left_out(draft: ReleaseDraft) -> list[str]:
+    """What the reader and the cap left out of the data, for the owner only."""
+    notes = (one for one in draft.active.dataset.notes if "left out" in one)
+    return [f"{one} This is true, so keep it secret; the bundle does not have it." for one in notes]
 
 
 def _axes(draft: ReleaseDraft) -> list[str]:
@@ -538,6 +553,8 @@ def bundle() -> bool:
             "Cells that touch are one cluster: if the picture of the counts shows two groups in "
             "one cluster, mention this when you publish the picture."
         )
+    for words in accuracy_words(document):
+        show_caption(words)
     name = f"dpviz-release-{done.document['method']['name']}"
     with st.container(horizontal=True):
         _save("Bundle (ZIP)", _zipped(done.files), f"{name}.zip", "application/zip",
