@@ -44,8 +44,6 @@ class ClusterFacts:
     number: int
     #: Number of the cluster's blocks of count cells; 0 if the cluster has a centre instead.
     cells: int = 0
-    #: Number of noisy counts in the sum ``count``.
-    counted: int = 1
     #: Noisy number of records; None if the method has no such number.
     count: float | None
     #: Lowest and highest value in each column; None if the cluster has a centre instead.
@@ -216,8 +214,8 @@ def doubt_words(document: Document) -> str:
         else:
             said = f"All {total:,} centres pass the test for noise and for an even spread"
         return (
-            f"{said}. The test may be wrong: in up to {level} of releases of evenly spread records, "
-            "some centre passes."
+            f"{said}. The test may be wrong: in up to {level} of releases of evenly spread "
+            "records, some centre passes."
         )
     every = "The one cluster" if total == 1 else f"All {total:,} clusters"
     if many == total:
@@ -262,7 +260,6 @@ def _facts_of_cells(document: Document) -> list[ClusterFacts]:
     clusters = result["clusters"]
     counts, fine = np.array(result["counts"]), cell_labels(document)
     blocks = np.bincount(np.ravel(result["labels"]), minlength=clusters + 1).tolist()
-    counted = np.bincount(fine.ravel(), minlength=clusters + 1).tolist()
     sums = np.bincount(fine.ravel(), weights=counts.ravel(), minlength=clusters + 1).tolist()
     borders = [edges(document, axis, side) for axis, side in enumerate(counts.shape)]
     boxes, doubts = find_objects(fine, max_label=clusters), doubtful_clusters(document)
@@ -270,7 +267,6 @@ def _facts_of_cells(document: Document) -> list[ClusterFacts]:
         ClusterFacts(
             number=number,
             cells=blocks[number],
-            counted=counted[number],
             count=sums[number],
             doubtful=None if doubts is None else number in doubts,
             **_exact(document, number),
