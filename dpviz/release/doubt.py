@@ -69,6 +69,10 @@ ALIKE = 59
 #: Smallest size of a cluster that is tried, growth of the next size, and number of sizes.
 _SMALLEST, _GROWTH, _SIZES = 5, 1.5, 10
 
+#: Part of the permitted rate of wrong bands that is used for centres, so that a measured share of
+#: true bands, which differs from the real share by chance, is also above ``SURE``.
+_RATE = 0.6
+
 #: First words of the names of steps that choose the grid; null sets spend nothing on these steps.
 _CHOICE = "choice of "
 
@@ -473,14 +477,14 @@ def _accuracy_of_centers(document: Document) -> dict[str, Any] | None:
         return None
     scale, counts = float(step["scale"]), result["counts"]
     number, d = len(counts), len(document["domain"]["bounds"])
-    # Laplace noise exceeds t scales with probability e^-t, and this for some of the clusters.
-    error = scale * math.log(number / (1 - SURE))
+    # Laplace noise exceeds t scales with probability e^-t; this may happen for each cluster.
+    rate = _RATE * (1 - SURE) / number
+    error = scale * math.log(1 / rate)
     bands = [[max(math.floor(one - error), 0), max(math.ceil(one + error), 0)] for one in counts]
     # The mean is s/n, and the centre (s + e)/(n + f) with noise e, f. So the mean is away from
     # the centre c by (c f - e)/n, where |c| is at most 1, and n is at least its lower bound. A
     # fifth of the rate is for this bound, on one side only. Two noises together exceed t scales
     # with probability (1 + t/2) e^-t.
-    rate = (1 - SURE) / number
     least = scale * math.log(1 / (2 * rate / 5))
     times = optimize.brentq(lambda t: (1 + t / 2) * math.exp(-t) - 0.8 * rate / d, 0.0, 1e3)
     bounds = np.array(document["domain"]["bounds"], dtype=float)

@@ -23,16 +23,13 @@ from dpviz.families import CARDS
 from dpviz.metrics.centers import match
 from dpviz.release.doubt import SURE, accuracy, doubt
 from dpviz.release.tables import cell_labels
+from tests.benchmarks.nulls import TABLE as NULLS
 from tests.benchmarks.nulls import Points, run_and_document
 
 TABLE = Path(__file__).with_name("coverage.json")
 
 #: Number of releases of a method.
 RELEASES = 1_000
-
-#: "not noise" is measured in one of so many releases, because it needs hundreds of runs each time;
-#: ``tests/benchmarks/nulls.py`` measures it on more kinds of data.
-EACH = 5
 
 #: A statement is refused if so few true cases would be less probable than this number.
 REFUSED = 0.001
@@ -82,12 +79,6 @@ def clustered(rng: np.random.Generator) -> Points:
     return np.clip(np.concatenate(parts), 0, 1)
 
 
-def without_clusters(rng: np.random.Generator) -> Points:
-    """Evenly spread records, perhaps several at one place."""
-    number, same = int(rng.integers(200, 5_000)), int(rng.integers(1, 6))
-    return np.repeat(rng.random((number // same, 2)), same, axis=0)
-
-
 def settings(method: str, rng: np.random.Generator) -> dict[str, Any]:
     """Public choices of a release."""
     given: dict[str, Any] = {"method": method, "epsilon": float(rng.choice([0.5, 1.0, 2.0, 4.0]))}
@@ -105,9 +96,9 @@ def measure(method: str, seed: int, seen: Seen) -> None:
     given, points = settings(method, rng), clustered(rng)
     family = CARDS[method].family
     run, document = run_and_document(points, seed, family, **given)
-    judges = family == "wavecluster" or seed % EACH == 0
-    judged = doubt(document) if judges else None
-    document |= {"doubtful": judged} if judged else {}
+    if family == "wavecluster":  # the bands of centres don't depend on this judgement
+        judged = doubt(document)
+        document |= {"doubtful": judged} if judged else {}
     known = accuracy(document)
     if known is not None:
         true, places = _truth(document, run, points)
@@ -130,12 +121,6 @@ def measure(method: str, seed: int, seen: Seen) -> None:
             seen.add(PLACES, holds=all(near))
         if "missed" in known:
             seen.add(MISSED, holds=_found(document, known["missed"], points, seed, given, rng))
-    if judged is not None and seed % EACH == 0:
-        empty = run_and_document(without_clusters(rng), seed + 10**6, family, **given)[1]
-        result, marked = empty["result"], doubt(empty)
-        assert marked is not None
-        total = result["clusters"] if result["kind"] == "cells" else len(result["centers"])
-        seen.add(NOISE, holds=len(marked["clusters"]) == total)
 
 
 def _truth(
@@ -201,10 +186,19 @@ def holds(true: int, number: int) -> bool:
     return bool(stats.binomtest(true, number, SURE, "less").pvalue > REFUSED)
 
 
+def of_noise(method: str) -> dict[str, list[int]]:
+    """Releases without clusters, of all kinds that the statement means, where it is true."""
+    kinds = json.loads(NULLS.read_text()).get(method, {}).values()
+    cells = [one for one in kinds if one["claimed"]]
+    number = sum(one["releases"] for one in cells)
+    return {NOISE: [number - sum(one["passed"] for one in cells), number]} if cells else {}
+
+
 def lines(table: dict[str, dict[str, list[int]]]) -> list[str]:
-    """The table in words."""
+    """The table in words; with "not noise" from the table of ``tests/benchmarks/nulls.py``."""
     found = [f"{'method':20} {'statement':26} {'holds':>7} {'n':>6}  99% interval"]
-    for method, row in table.items():
+    for method, measured in table.items():
+        row = measured | of_noise(method)
         for one in STATEMENTS:
             if one not in row:
                 found.append(f"{method:20} {one:26} not said")
