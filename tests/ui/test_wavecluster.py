@@ -574,7 +574,7 @@ def test_the_promise_follows_variant_and_domain(app):
     assert "dpv-card dpv-no" in text(app(domain="data"))
     assert "declare a domain" in text(app(domain="data"))
     assert "dpv-card dpv-no" in text(app(method="wavecluster"))
-    assert "e^1 ≤ 2.72 times as likely" in text(app(epsilon=1))
+    assert "at most 2.72 times as likely" in text(app(epsilon=1))
     for link in (published, {"domain": "data"}, {"method": "wavecluster"}):
         assert "times as likely" not in text(app(**link))
 
