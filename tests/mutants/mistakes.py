@@ -350,7 +350,7 @@ MISTAKES: dict[str, Mistake] = {
         places_are_exact_to_a_cell=("(error + half)", "error"),
         bands_are_too_narrow=("math.ceil(SURE * (len(errors) + 1))", "(len(errors) + 1) // 4"),
         a_size_that_half_of_the_runs_miss=(
-            "if spot is not None and not np.array(drawn[\"labels\"])[spot]:",
+            'if spot is not None and not np.array(drawn["labels"])[spot]:',
             "if False:",
         ),
     ),
