@@ -232,7 +232,7 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     labelled = len(taken)
     below, above = _ground(frame, taken)
     total = len(collection["features"])
-    left_out = total - len(numbers)
+    left_out = total - labelled
     x, y = document["domain"]["columns"]
     found = "1 cluster" if total == 1 else f"{total:,} clusters" if total else "No clusters"
     described = (
@@ -353,7 +353,7 @@ def _coasts(frame: Frame, box: Domain) -> str:
 def _cities(frame: Frame, taken: Sequence[Box], *, grey: bool = False) -> list[str]:
     """Largest cities with their names, beside the boxes ``taken``; ``grey`` below clusters."""
     (west, east), lat = frame.bounds
-    colour = {} if numbers is None else {"fill": blend(_INK, _GROUND, 0.7)}
+    colour = {"fill": blend(_INK, _GROUND, 0.7)} if grey else {}
     parts: list[str] = []
     boxes = list(taken)
     number = 0

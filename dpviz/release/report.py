@@ -67,7 +67,6 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
         counting=counting,
         earlier_words=earlier_words(document),
         doubt_words=doubt_words(document),
-        counted_words=counted_words(document),
         cluster_heads=heads,
         cluster_rows=rows,
         ledger_rows=_ledger(privacy["ledger"]),

@@ -201,8 +201,7 @@ def doubtful_clusters(document: Document) -> frozenset[int] | None:
 def doubt_words(document: Document) -> str:
     """Sentence with the number of doubtful clusters; empty if the clusters were not judged."""
     doubts, result = doubtful_clusters(document), document["result"]
-    of_cells = result["kind"] == "cells"
-    total = result["clusters"] if of_cells else len(result["centers"])
+    total = result["clusters"] if result["kind"] == "cells" else len(result["centers"])
     if doubts is None or not total:
         return ""
     many, level = len(doubts), f"{document['doubtful']['level']:.0%}"

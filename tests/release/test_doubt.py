@@ -142,9 +142,6 @@ def test_files_mark_what_is_doubtful_and_files_of_version_1_stay_as_they_are() -
     assert "url(#clusters-doubtful)" not in alone
 
 
-ERROR = "a release of data without clusters passes it in at most 5% of cases"
-
-
 @pytest.mark.parametrize(
     ("doubtful", "said"),
     [
