@@ -192,6 +192,20 @@ def test_over_budget_is_refused_and_the_budget_stays(page, home: Path) -> None:
     assert accounts(home)[0].remaining == 0
 
 
+def test_a_budget_that_is_used_up_asks_for_no_other_epsilon(page, home: Path) -> None:
+    home.mkdir()
+    Budget(home / "budget.db").open("incomes", 1.0)
+    Budget(home / "budget.db").debit("incomes", 1.0, {})
+    test = page(data="incomes", g=16)
+    assert said(test).startswith("Nothing is left of the lifetime budget 1")
+    assert "is used up" in test.error[0].value
+    assert not any("ower ε" in one.value for one in test.error)
+
+
+def test_a_lost_session_opens_the_same_step_from_the_link(page) -> None:
+    assert control(page(data="incomes", step=3).segmented_control, "release:steps").value == 3
+
+
 def test_the_bar_and_the_debit_agree_to_the_micro_epsilon(page, home: Path) -> None:
     home.mkdir()
     Budget(home / "budget.db").open("incomes", 0.3)

@@ -66,7 +66,7 @@ VALUES = {
     "choose": ("private",), "k": ("7",), "t": ("9",), "start": ("random",),
     "schedule": ("halving",), "geometry": ("cube",), "temperature": ("posterior",),
     "cells": ("refined",), "seed": ("11",), "nhat": ("5000",), "standin": ("spirals",),
-    "persons": ("800",), "several": ("no",),
+    "persons": ("800",), "several": ("no",), "step": ("3",),
     "view": ("counts", "noise", "scores"), "line": ("mean",), "left": ("silent",),
     "draws": ("3", "700"), "low": ("0.2",), "high": ("3",), "epsilons": ("0.5, 1",),
     "values": ("0.2, 0.4",), "score": ("f_measure",), "price": ("0.5",), "evidence": ("code",),

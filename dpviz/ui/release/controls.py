@@ -89,6 +89,8 @@ def page_state() -> DataState:
     for family in FAMILIES.values():
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS), shared=True)
+    # The step that is shown; None before the user has opened one.
+    controls["step"] = Control(None, whole("step", 1, 5))
     # "no" if the owner says that no person has several records; "" before this answer.
     controls["several"] = Control("", choice("several", ("", "no")))
     # The public number of records, or of persons if these are protected.

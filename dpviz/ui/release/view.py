@@ -57,7 +57,7 @@ from dpviz.ui.release.steps import (
 )
 from dpviz.ui.session.address import on_this_machine
 from dpviz.ui.session.owner import FOLDER, budget_file, owner_panel
-from dpviz.ui.session.state import UrlState, following, format_value
+from dpviz.ui.session.state import UrlState, format_value
 from dpviz.ui.widgets.about_picture import about_picture
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
@@ -114,7 +114,7 @@ def steps(state: DataState) -> None:
             chosen = file_step(state, many=family_of(state.get("method")).many_columns)
         with where:
             _ask("Which place?", _WHERE)
-            domain = where_step(state, chosen, drawn=asked_step() in (0, WHERE))
+            domain = where_step(state, chosen, drawn=asked_step(state) in (0, WHERE))
         place, last = who, WHO
         with who:
             _ask("Whose presence must nobody notice?", _WHO)
@@ -125,8 +125,8 @@ def steps(state: DataState) -> None:
                 error.show()
             else:
                 show_error(error)
-        now = min(max(asked_step(), FILE), last)
-        show_steps(head, now, (), "" if now < last else str(error))
+        now = min(max(asked_step(state), FILE), last)
+        show_steps(state, head, now, (), "" if now < last else str(error))
         show_only(now)
         return
     active = active_data(state, chosen, domain, neighbours)
@@ -151,12 +151,12 @@ def steps(state: DataState) -> None:
     draft = draft_of(state, active, title)
     refused = stop_by(state, draft, missing, stop if now == REHEARSE else sign)
     known = not refused and is_rehearsed(state, draft)
-    is_done = {FILE: not chosen.unread, WHERE: placed, WHO: farthest() > WHO and not missing,
+    is_done = {FILE: not chosen.unread, WHERE: placed, WHO: farthest(state) > WHO and not missing,
                REHEARSE: known}  # fmt: skip
     done = [step for step, yes in is_done.items() if yes]
     why = "Declare the bounds of both columns." if now == WHERE and not placed else ""
     why = chosen.unread if now == FILE else missing if now == WHO else why
-    show_steps(head, now, done, why)
+    show_steps(state, head, now, done, why)
     show_only(now)
     if not refused:
         with settings:
@@ -229,7 +229,6 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
     """
     sample, origins = draft.active.sample, draft.active.complete.origins
     data, proposed = ("own", "") if sample is None else (sample.name, sample.name)
-    names = st.session_state.setdefault(f"{_SOURCE}:names", {})
     left, right = st.columns(2)
     budget = _budget()
     known = budget.datasets() if budget.exists() else []
@@ -241,7 +240,10 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
         show_caption(f"Sources with a budget: {', '.join(one.id for one in known)}.")
     source = left.text_input(
         "Name of the data source",
-        **following(_SOURCE, names.get(data, proposed), partial(names.__setitem__, data)),
+        proposed,
+        # The key is the same after a lost connection, so the browser gives the typed name back.
+        key=f"{_SOURCE}:{data}:{proposed}",
+        persist_state="session",
         placeholder="household survey",
         help="One name for all versions of the data. The name stays in the budget file, and no "
         "bundle contains it.",
@@ -301,7 +303,12 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
     whole = account.total if account else granted(total or _FIRST_TOTAL)
     left = account.remaining if account else whole
     over, used = epsilon > left, min(epsilon, left)
-    if over:
+    if left <= 0:
+        sentence = (
+            f"Nothing is left of the lifetime budget {decimal(whole)}, so no further release of "
+            "this source is possible, with any ε. You may still use what was released."
+        )
+    elif over:
         sentence = (
             f"Over budget: {decimal(left)} of the lifetime budget {decimal(whole)} is left, and "
             f"this release asks for {decimal(epsilon)}. Lower ε, or don't release."
@@ -374,7 +381,9 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
             help=None if source else "Name the data source first.",
         )
         if over:
-            show_error("The lifetime budget of this source is too small for this ε: lower ε.")
+            left = _remaining(source, total) > 0
+            way = "is too small for this ε: lower ε" if left else "is used up"
+            show_error(f"The lifetime budget of this source {way}.")
             return
         # Both sentences have one line, so the page's height stays the same while the user types.
         show_caption(
