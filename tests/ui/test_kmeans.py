@@ -191,7 +191,7 @@ def test_opens_clustered_without_a_click(app):
     assert not test.error
     assert not test.warning
     assert title(test) == "Fifteen Gaussians · DP-Refine · ε 0.02 · K 15 · seed 0"
-    assert "All 15 clusters have a centre</b><b>: epsilon 0.02<" in text(test)
+    assert "All 15 clusters have a centre:</b> <b>epsilon 0.02<" in text(test)
     assert headings(test) == ["true · 15 centres", "DP-Refine · result"]
 
 

@@ -383,16 +383,17 @@ class KMeansExplorer(Explorer):
         names = ["wcss", "nicv", ratio, "f_measure", "displacement"]
         names += ["class_f"] if truth.records.classes is not None else []
         scores = known | truth.scores(private, tuple(name for name in names if name not in known))
-        clusters = len(truth.centers)
+        clusters, found = len(truth.centers), placed(truth, private)
         overlap, moved = scores["f_measure"], scores["displacement"]
         shown = [
             score_readout(SCORES[ratio], decimals(scores[ratio]), scores[ratio], sign=sign),
             Readout(
-                "With a centre",
-                f"{clusters - placed(truth, private).alone.size:,} / {clusters:,}",
-                "true clusters",
-                "True clusters that have a private centre: each private centre belongs to the "
-                "nearest true centre.",
+                "In place",
+                f"{found.one_each:,} / {clusters:,}",
+                f"{clusters - found.alone.size:,} with a centre",
+                "True clusters with exactly one private centre, which is not far off. Beside "
+                "them: all true clusters with a private centre, also with several or with one "
+                "far off. Each private centre belongs to the nearest true centre.",
             ),
             *(
                 score_readout(SCORES[name], readable(scores[name]), beside=f"true {readable(true)}")
