@@ -74,7 +74,7 @@ VALUES = {
     "runs": ("900",), "family": ("kmeans",), "group": ("seen",), "kind": ("dense",),
     "value": ("mean",), "paper": ("002",), "case": ("map",), "part": ("scores",),
     "preset": ("000-6",), "i": ("2",), "lesson": ("noise",), "step": ("2",),
-    "projector": ("on",), "with": ("privthr", "eugkm"),
+    "projector": ("on",), "note": ("1.3.1",), "with": ("privthr", "eugkm"),
 }  # fmt: skip
 
 #: Name of a control in the sentence of a page that does not use the control's value.

@@ -600,7 +600,6 @@ class LiveFigure {
     if (!at && this.note.contains(document.activeElement)) this.image.focus({ preventScroll: true });
     this.note.hidden ||= !at;
     this.opens = Boolean(at);
-    this.note.classList.toggle("staged", "dpvStage" in document.documentElement.dataset);
     this.send("picked", at);
   }
 
