@@ -299,7 +299,7 @@ function toggleStage(on = !onStage()) {
 function clicked(event) {
   const way = CLICKS[event.key];
   if (!onStage() || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key !== "Escape" && !way) return;
+  if (event.key === "Escape" ? root.hasAttribute("data-dpv-large") : !way) return;
   event.preventDefault();
   event.stopImmediatePropagation();
   if (event.key === "Escape") toggleStage(false);

@@ -24,9 +24,11 @@ const PARTS = `<div class="live-slider"><div class="head"><label class="label" f
   <span class="reading"><span class="affix prefix"></span><input class="number" type="text"
   inputmode="decimal" autocomplete="off"><span class="affix suffix"></span></span></div>
   <div class="tip" role="tooltip" popover="manual"></div>
+  <div class="over"><button class="enlarge" type="button" aria-label="Enlarge the curve"></button></div>
   <div class="plot" role="img"><span class="title"></span><div class="drawing">
   <svg class="svg" viewBox="0 0 100 100" preserveAspectRatio="none"></svg><i class="rider"></i></div></div>
   <div class="panel" popover><div class="asked"></div><div class="table"></div></div>
+  <div class="large" popover></div>
   <input class="range" id="range" type="range" min="0" step="1">
   <div class="ends"><span class="end low"></span><button class="menu" type="button"></button>
   <span class="said" role="status"></span><span class="end high"></span></div></div>`;
@@ -133,6 +135,10 @@ class LiveSlider {
       this[[...part.classList].at(-1)] = part;
     this.root.append(template.content);
     this.menu.popoverTargetElement = this.panel;
+    this.enlarge.popoverTargetElement = this.large;
+    this.large.onclick = () => this.large.hidePopover();
+    this.large.ontoggle = ({ newState }) =>
+      document.documentElement.toggleAttribute("data-dpv-large", newState === "open");
     this.showPlaying(false);
     this.asked.onchange = ({ target: { name, value } }) => this.trigger("choice", { name, value });
     this.listening = new AbortController();
@@ -161,6 +167,8 @@ class LiveSlider {
     this.title.className = `title ${curve?.side ?? ""}`;
     this.plot.setAttribute("aria-label", curve?.words ?? "");
     this.table.innerHTML = curve?.table ?? "";
+    this.large.innerHTML = curve?.large ?? "";
+    this.enlarge.hidden = !curve?.large;
     if (this.value !== null) this.decorate();
   }
 
