@@ -287,9 +287,10 @@ VIEWS += [
 ]
 
 #: Least part of the window that the panels of a view cover on the stage. Charts have the names of
-#: their axes; two squares side by side can't fill a window of 4 : 3, and three no window.
+#: their axes; two squares side by side can't fill a window of 4 : 3; three and four no window.
 LEAST = {(1280, 720): 0.5, (1920, 1080): 0.55, (1024, 768): 0.44}
 THREE = 0.35
+FOUR = 0.3
 
 
 @pytest.mark.parametrize(
@@ -302,7 +303,7 @@ THREE = 0.35
 def test_every_view_fills_the_stage(explorer: Callable, size: tuple[int, int], link: str) -> None:
     page = explorer(f"{link}&epsilon=1", size).page
     page.keyboard.press("f")
-    least = THREE if link.endswith("chain") else LEAST[size]
+    least = {"chain": THREE, "epsilons": FOUR}.get(link.rpartition("=")[2], LEAST[size])
     page.wait_for_function(f"() => ({COVER})() >= {least}")
     assert page.evaluate(
         "document.querySelector('.live-figure').getBoundingClientRect().bottom <= innerHeight + 1"

@@ -1223,3 +1223,14 @@ def test_a_run_on_all_records_that_fails_is_said_and_not_begun_again(app, monkey
     checked(test.run())
     test.session_state["kmeans:run job"].wait(60)
     assert len(runs) == 2
+
+
+def test_a_fault_of_the_start_is_not_blamed_on_the_noise(app):
+    """At epsilon 10 the noise is small; DPLloyd misses clusters because of its start."""
+    said = [one.value for one in app(method="dplloyd", epsilon=10, seed=0).caption]
+    (words,) = (one for one in said if one.startswith("Not the noise, but its start"))
+    assert "no centre, either" in words
+    # EUGkM misses clusters at a small epsilon only, so the noise is the cause.
+    noisy = app(method="eugkm", epsilon=0.01, seed=0)
+    assert "no centre" in text(noisy)
+    assert not any("Not the noise" in one.value for one in noisy.caption)

@@ -39,7 +39,7 @@ def draw(picture: KMeansPicture) -> Panels:
     """Plot the regions at a step, the true run next to the private run."""
     step, left, private = picture.shown_step, picture.left, picture.private
     state, number = _state(picture, step), counted(len(left.centers), "centre")
-    true_map = [_records(picture, left, step), *walk(picture, left, step)]
+    true_map = [records(picture, left, step), *walk(picture, left, step)]
     at_end = picture.is_result(private, step)
     private_map = [
         *private_ground(picture, private, step),
@@ -114,7 +114,7 @@ def _state(picture: KMeansPicture, step: int) -> str:
     return "start" if step == 0 else f"after iteration {step} of {iterations}"
 
 
-def _records(picture: KMeansPicture, run: KMeansRun, step: int) -> marks.Trace:
+def records(picture: KMeansPicture, run: KMeansRun, step: int) -> marks.Trace:
     """Heatmap of the true records in the colours of their clusters; regions have pale colours."""
     # With more than two columns, a cell shows the cluster of one of its records.
     truth, raster, centers = picture.truth, picture.raster, picture.centers_at(run, step)
