@@ -30,6 +30,11 @@ SIZES = {
 
 PAGES = ("", "kmeans")
 
+#: Numbers on the horizontal axes that are in the window.
+NUMBERS = """() => [...document.querySelectorAll('.live-figure .xtick text, .live-figure .x2tick text')]
+  .filter((one) => one.getBoundingClientRect().bottom <= innerHeight)
+  .map((one) => one.textContent)"""
+
 #: Part of the window that all panels of a figure cover.
 COVER = """() => {
   const { _plots } = document.querySelector('.live-figure .js-plotly-plot')._fullLayout;
@@ -61,7 +66,12 @@ def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
     ),
 )
 def test_both_maps_cover_the_window(explorer: Callable, size: tuple[int, int], page: str) -> None:
-    explorer(page, size).page.wait_for_function(f"({SHARE})() >= {SIZES[size]}")
+    shown = explorer(page, size).page
+    shown.wait_for_function(f"({SHARE})() >= {SIZES[size]}")
+    # The name of the horizontal axis is in the window; all numbers have their unit.
+    texts = shown.evaluate(NUMBERS)
+    assert texts[0].startswith("x 0")
+    assert all(one == "0" or one.endswith("M") for one in texts[1:])
 
 
 @pytest.mark.exhaustive(reason="tests/ui/test_readouts.py checks what is behind the button")

@@ -24,8 +24,8 @@ from dpviz.kmeans.run import KMeansRun
 #: Noisy numbers of records are shown if there are at most this many private centres.
 _MOST_COUNTED = 20
 
-#: Width and height of the texts at a centre, as shares of a small panel.
-_TEXT = (0.17, 0.08)
+#: Width and height of the texts at a centre, as shares of a panel.
+_TEXT = (0.12, 0.06)
 
 #: Text positions around a centre, each with the position on the opposite side.
 _OPPOSITE = {

@@ -379,7 +379,8 @@ class KMeansExplorer(Explorer):
         kept = "■ kept its place · " if private.config.variant == "sound" else ""
         on_the_way = f"○ its start · {kept}" if private.path else ""
         marks = (
-            "● centre, with its noisy number of records if the run has it and there is space · "
+            "● centre, with its noisy number of records if the run has it; if there is no space, point "
+            "at it · "
             f"{on_the_way}"
         )
         return (marks + "✚ true centre" * self.with_points).removesuffix(" · ") + "."
@@ -443,7 +444,7 @@ class KMeansExplorer(Explorer):
             Readout(
                 "In place",
                 f"{found.one_each:,} / {clusters:,}",
-                f"{clusters - found.alone.size:,} with a centre",
+                f"{clusters - found.alone.size:,} have one",
                 "True clusters with exactly one private centre, which is not far off. Beside "
                 "them: all true clusters with a private centre, also with several or with one "
                 "far off. Each private centre belongs to the nearest true centre.",

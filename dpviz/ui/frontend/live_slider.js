@@ -224,12 +224,10 @@ class LiveSlider {
       this.pause(); // otherwise the next step would overwrite the typed text
       this.number.select();
     });
-    for (const name of ["mouseenter", "focus", "click"]) {
+    for (const name of ["mouseenter", "focus", "click"])
       this.help.addEventListener(name, () => this.toggleTip(true));
-    }
-    for (const name of ["mouseleave", "blur"]) {
+    for (const name of ["mouseleave", "blur"])
       this.help.addEventListener(name, () => this.toggleTip(false));
-    }
     this.help.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.toggleTip(false);
     });
@@ -401,10 +399,7 @@ class LiveSlider {
 
   commitNumber() {
     const text = this.number.value.trim();
-    if (this.number.value === this.format.number(this.value)) {
-      this.show();
-      return;
-    }
+    if (this.number.value === this.format.number(this.value)) return void this.show();
     const { low, high, integer } = this.spec;
     const read = readings(text).filter(Number.isFinite);
     // Of two possible meanings, use the meaning that is valid for the slider.
@@ -449,10 +444,7 @@ class LiveSlider {
       clearTimeout(this.answerTimer);
     }
     if (this.inflight) return;
-    if (!this.dirty) {
-      this.reconcile();
-      return;
-    }
+    if (!this.dirty) return void this.reconcile();
     // A new session knows this slider only after its first run has ended.
     if (this.waits && scriptRunning()) return;
     this.waits = false;
