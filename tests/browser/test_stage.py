@@ -31,7 +31,7 @@ SIZES = {
 PAGES = ("", "kmeans")
 
 #: Numbers on the horizontal axes that are in the window.
-NUMBERS = """() => [...document.querySelectorAll('.live-figure .xtick text, .live-figure .x2tick text')]
+NUMBERS = """() => [...document.querySelectorAll('.xtick text, .x2tick text')]
   .filter((one) => one.getBoundingClientRect().bottom <= innerHeight)
   .map((one) => one.textContent)"""
 

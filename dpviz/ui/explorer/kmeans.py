@@ -379,8 +379,8 @@ class KMeansExplorer(Explorer):
         kept = "■ kept its place · " if private.config.variant == "sound" else ""
         on_the_way = f"○ its start · {kept}" if private.path else ""
         marks = (
-            "● centre, with its noisy number of records if the run has it; if there is no space, point "
-            "at it · "
+            "● centre, with its noisy number of records if the run has it; if there is no space, "
+            "point at it · "
             f"{on_the_way}"
         )
         return (marks + "✚ true centre" * self.with_points).removesuffix(" · ") + "."
