@@ -58,10 +58,11 @@ def words(page: Page) -> dict[str, int]:
 def test_old_cells_fade_and_centres_glide_unless_motion_is_reduced(explorer: Callable) -> None:
     page = explorer("kmeans?method=dplloyd&epsilon=0.1").page
     page.evaluate("""() => {
-      window.faded = []; window.glides = 0;
+      window.faded = []; window.glides = window.texts = 0;
       const animate = Element.prototype.animate;
       Element.prototype.animate = function (...more) {
         window.glides += 1;
+        window.texts += this.matches('.textpoint');
         return animate.apply(this, more);
       };
       new MutationObserver((changes) => changes.forEach(({ addedNodes }) => addedNodes.forEach(
@@ -70,12 +71,13 @@ def test_old_cells_fade_and_centres_glide_unless_motion_is_reduced(explorer: Cal
 
     def moved(motion: str, at_least: bool) -> None:
         page.emulate_media(reduced_motion=motion)
-        page.evaluate("() => { window.faded = []; window.glides = 0; }")
+        page.evaluate("() => { window.faded = []; window.glides = window.texts = 0; }")
         title = page.locator(".gtitle").text_content()
         page.get_by_role("slider", name="Privacy budget").focus()
         page.keyboard.press("ArrowRight")
         page.wait_for_function(f"() => document.querySelector('.gtitle').textContent !== `{title}`")
-        assert page.evaluate("[window.faded.length > 1, window.glides > 0]") == [at_least] * 2
+        moved = "[window.faded.length > 1, window.glides > 0, window.texts * 2 === window.glides]"
+        assert page.evaluate(moved) == [at_least, at_least, True]
 
     moved("no-preference", at_least=True)
     # The old cells end invisible, and none is left of the picture before.
