@@ -10,6 +10,7 @@ give a false alarm; ``tests/benchmarks/nulls.py`` measures it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -73,9 +74,28 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
     result = document["result"]
     if result["counts"] is None:
         return None
-    judge, how = (_cells, _of_cells) if result["kind"] == "cells" else (_centers, _of_centers)
-    sure = judge(document, null_sets)
-    return {"clusters": (np.flatnonzero(~sure) + 1).tolist(), "level": LEVEL, "how": how(document)}
+    if result["kind"] == "areas":
+        sure, said = _areas(document)
+    else:
+        judge, how = (_cells, _of_cells) if result["kind"] == "cells" else (_centers, _of_centers)
+        sure, said = judge(document, null_sets), how(document)
+    return {"clusters": (np.flatnonzero(~sure) + 1).tolist(), "level": LEVEL, "how": said}
+
+
+def _areas(document: Document) -> tuple[Mask, str]:
+    """Clusters with an area that has records; noise alone makes none with chance 1 - ``LEVEL``."""
+    result, scale = document["result"], document["privacy"]["ledger"][0]["scale"]
+    number = len(result["counts"])
+    # Discrete Laplace noise is at least t with probability q^t / (1 + q), where q = exp(-1/scale).
+    q = math.exp(-1 / scale)
+    least = max(math.ceil(-scale * math.log(LEVEL * (1 + q) / number)), 1)
+    sure = np.zeros(result["clusters"] + 1, dtype=bool)
+    sure[np.array(result["labels"])[np.array(result["counts"]) >= least]] = True
+    return sure[1:], (
+        f"A cluster is more than noise if one of its areas has a count of at least {least:,}. If no "
+        f"area has records, at most {LEVEL:.0%} of releases have such a count. This does not "
+        "show that records are uneven: areas differ also if people are everywhere."
+    )
 
 
 # -- cells ---------------------------------------------------------------------------------

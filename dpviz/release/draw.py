@@ -149,7 +149,8 @@ class Prepared:
         """
         request = self.request.granted(epsilon)
         config, family = request.config, request.family
-        unit = family.methods[config.method].unit
+        # Counts of areas are whole; only the wavelet needs a finer lattice.
+        unit = 1.0 if request.areas else family.methods[config.method].unit
         accountant = accounting(config.epsilon, config.neighbours, unit=unit)
         run = family.run(self.material, config, accountant)
         return document(
