@@ -69,7 +69,8 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
         noted = _note_problems(budget)
         done = release(
             data, request, engine=engine, budget=budget, source=source, total=given.total,
-            folder=Path(given.out), before=partial(_note_place, _ordered(data.columns, areas), request.domain),
+            folder=Path(given.out),
+            before=partial(_note_place, _ordered(data.columns, areas), request.domain),
         )  # fmt: skip
     # Print the stored total: another process may have created the source with a different total.
     if is_new and given.total is not None:
@@ -96,8 +97,8 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     axes = "" if in_degrees(domain["columns"], domain["bounds"]) else axes_of(done.document)
     return report, "\n".join(
         [
-            f"released {done.document['method']['title']}, epsilon {decimal(done.entry.epsilon)}, as "
-            f"{done.place}",
+            f"released {done.document['method']['title']}, epsilon "
+            f"{decimal(done.entry.epsilon)}, as {done.place}",
             *([f"chosen   {chosen['how']}"] if chosen else []),
             *spend_lines(privacy["ledger"]),
             done.left,
@@ -142,7 +143,9 @@ def _areas(given: argparse.Namespace, data: Dataset | Stored) -> Areas | None:
     if given.areas is None and given.hexagons is None:
         return None
     option = "--hexagons" if given.areas is None else "--areas"
-    idle = [name for name in ("alpha", "choose", "grid", "level", "wavelet") if given_of(given, [name])]
+    idle = [
+        name for name in ("alpha", "choose", "grid", "level", "wavelet") if given_of(given, [name])
+    ]
     idle += ["domain"] * (given.areas is not None and given.domain is not None)
     idle += ["hexagons"] * (given.areas is not None and given.hexagons is not None)
     if idle:

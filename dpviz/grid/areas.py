@@ -19,6 +19,10 @@ FEWEST, MOST_AREAS, MOST_CORNERS = 2, 5_000, 500_000
 #: Share of the smaller of two areas that may overlap: borders are drawn by hand.
 OVERLAP = 0.01
 
+#: Largest mean number of areas that an area may touch; areas without overlaps touch about three
+#: others with a larger number.
+_MOST_TOUCHING = 30
+
 #: Width of a gap that a shared border may have, and least length of a shared border; both relative
 #: to the side of a square as large as the median area.
 _GAP, _BORDER = 1e-3, 1e-2
@@ -66,6 +70,8 @@ class Areas:
 
         one, other = self._tree.query(self.polygons, predicate="intersects")
         one, other = one[one < other], other[one < other]
+        if len(one) > _MOST_TOUCHING * len(self):
+            raise InputError("most areas overlap: give areas of which each place has one.")
         shapes = np.array(self.polygons)
         both = shapely.area(shapely.intersection(shapes[one], shapes[other]))
         least = np.minimum(shapely.area(shapes[one]), shapely.area(shapes[other]))
@@ -95,9 +101,10 @@ class Areas:
 
     @cached_property
     def neighbours(self) -> Indices:
-        """Pairs of areas with a common border (k, 2), the smaller number first; corners don't count.
+        """Pairs of areas with a common border (k, 2), the smaller number first.
 
-        Borders may have small gaps, because two neighbours are often drawn separately.
+        A common corner is no border. Borders may have small gaps, because two neighbours are often
+        drawn separately.
         """
         import shapely
 
@@ -107,7 +114,8 @@ class Areas:
         one, other = one[one < other], other[one < other]
         wide = shapely.buffer(shapes, _GAP * side)
         common = shapely.length(shapely.intersection(shapely.boundary(shapes)[one], wide[other]))
-        return np.stack([one, other], axis=1)[common > _BORDER * side]
+        pairs: Indices = np.stack([one, other], axis=1)[common > _BORDER * side]
+        return pairs
 
     def locate(self, points: Floats) -> Indices:
         """Number of the area of each of the points (n, 2), from 0, or -1 if no area contains it."""

@@ -92,8 +92,8 @@ def _areas(document: Document) -> tuple[Mask, str]:
     sure = np.zeros(result["clusters"] + 1, dtype=bool)
     sure[np.array(result["labels"])[np.array(result["counts"]) >= least]] = True
     return sure[1:], (
-        f"A cluster is more than noise if one of its areas has a count of at least {least:,}. If no "
-        f"area has records, at most {LEVEL:.0%} of releases have such a count. This does not "
+        f"A cluster is more than noise if one of its areas has a count of at least {least:,}. If "
+        f"no area has records, at most {LEVEL:.0%} of releases have such a count. This does not "
         "show that records are uneven: areas differ also if people are everywhere."
     )
 

@@ -64,7 +64,9 @@ def areas(document: Document) -> dict[str, Any]:
         about |= {} if doubts is None else {"doubtful": label in doubts}
         features.append({"type": "Feature", "properties": about, "geometry": polygon})
     columns = document["domain"]["columns"]
-    return on_earth({"type": "FeatureCollection", "columns": columns, "features": features}, document)
+    return on_earth(
+        {"type": "FeatureCollection", "columns": columns, "features": features}, document
+    )
 
 
 def published(collection: dict[str, Any], document: Document) -> dict[str, Any]:

@@ -262,16 +262,16 @@ def _facts_of_areas(document: Document) -> list[ClusterFacts]:
     labels, counts = np.array(result["labels"]), np.array(result["counts"])
     boxes = shapely.bounds([shapely.geometry.shape(one) for one in result["polygons"]])
     facts = []
-    for number in range(1, result["clusters"] + 1):
-        own = labels == number
+    for cluster in range(1, result["clusters"] + 1):
+        own = labels == cluster
         (west, south), (east, north) = boxes[own, :2].min(axis=0), boxes[own, 2:].max(axis=0)
         facts.append(
             ClusterFacts(
-                number=number,
+                number=cluster,
                 cells=int(own.sum()),
                 counted=int(own.sum()),
                 count=counts[own].sum().item(),
-                doubtful=None if doubts is None else number in doubts,
+                doubtful=None if doubts is None else cluster in doubts,
                 extents=((float(west), float(east)), (float(south), float(north))),
             )
         )

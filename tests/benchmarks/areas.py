@@ -33,13 +33,13 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.strict.areas import areas_of, hexagons
 from dpviz.grid.areas import Areas
 from dpviz.grid.domain import axis_edges
+from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.areas import threshold_of
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.methods.privthr import pruned_threshold
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source, cluster
-from dpviz.privacy.mechanisms import Accountant
-from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.threshold import density_threshold
 from tests.benchmarks.sets import MissingError, OfRepository, contents, folder
 
@@ -61,9 +61,7 @@ CITIES: dict[str, tuple[OfRepository, tuple[str, ...], int]] = {
         8,
     ),
     "animals": (
-        OfRepository(
-            "plotly/datasets", "311_Animals_short.csv", columns=("Longitude", "Latitude")
-        ),
+        OfRepository("plotly/datasets", "311_Animals_short.csv", columns=("Longitude", "Latitude")),
         NEW_YORK,
         7,
     ),
@@ -175,7 +173,7 @@ def _draws(points: Any, areas: Areas, p: float, epsilon: float) -> Callable[[int
         cells = coarse.counts + rng.laplace(0, 1 / epsilon, coarse.shape)
         paired = np.bincount(pairs, noisy)
         records = divided(cells)
-        # Divided counts have no symmetric noise around 0, so the true number of empty areas is used.
+        # Noise of divided counts says nothing about empty areas, so the true number is used.
         kept = records >= np.sort(records)[-max(int(dense(counts).sum()), 1)]
         run = FAMILY.run(fine, config, Accountant(SeededNoise(seed), epsilon))
         negative = 2.0 * int((noisy < 0).sum())
@@ -197,6 +195,7 @@ def _draws(points: Any, areas: Areas, p: float, epsilon: float) -> Callable[[int
 
 def _surfaces(areas: Areas) -> Any:
     """Surfaces of areas in degrees, on the equal-area cylinder."""
+
     def flat(at: Any) -> Any:
         return np.column_stack([at[:, 0], np.degrees(np.sin(np.radians(at[:, 1])))])
 

@@ -29,18 +29,26 @@ def read_areas(file: str | Path) -> Areas:
     """Read the polygons of a GeoJSON FeatureCollection (RFC 7946); raise InputError for others."""
     path = Path(file)
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(
-                f"{shown(path.name)} is larger than {MOST_BYTES >> 20} MiB: simplify its borders."
-            )
-        content = json.loads(path.read_bytes())
-    except OSError as error:
+        with path.open("rb") as opened:
+            text = opened.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
         raise InputError(
             f"areas = {shown(path, 80)} can't be read ({reason(error)}): name a GeoJSON file."
         ) from None
+    return parsed_areas(text, path.name)
+
+
+def parsed_areas(text: bytes, name: str) -> Areas:
+    """Read the polygons of the content of a file, as :func:`read_areas` does."""
+    if len(text) > MOST_BYTES:
+        raise InputError(
+            f"{shown(name)} is larger than {MOST_BYTES >> 20} MiB: simplify its borders."
+        )
+    try:
+        content = json.loads(text)
     except (ValueError, RecursionError):
-        raise InputError(f"{shown(path.name)} is no JSON file: give areas as GeoJSON.") from None
-    return areas_of(content, path.name)
+        raise InputError(f"{shown(name)} is no JSON file: give areas as GeoJSON.") from None
+    return areas_of(content, name)
 
 
 def areas_of(content: Any, name: str) -> Areas:
@@ -60,7 +68,9 @@ def areas_of(content: Any, name: str) -> Areas:
             raise InputError(
                 f"feature {number} of {shown(name)} is no valid polygon: repair or remove it."
             ) from None
-        said = next((by_lower[key] for key in _NAMES if by_lower.get(key) not in (None, "")), number)
+        said = next(
+            (by_lower[key] for key in _NAMES if by_lower.get(key) not in (None, "")), number
+        )
         text = "".join(char for char in str(said) if char.isprintable())
         names.append(text[:_LONGEST_NAME] or str(number))
     if not polygons:
@@ -87,10 +97,10 @@ def hexagons(resolution: int, domain: Domain) -> Areas:
     if not 0 <= resolution <= 15:
         raise InputError(f"hexagons = {resolution}: give a resolution of H3, from 0 to 15.")
     (west, east), (south, north) = domain.bounds
-    if not (-180 <= west and east <= 180 and -MOST_NORTH <= south and north <= MOST_NORTH):
+    if west < -180 or east > 180 or south < -MOST_NORTH or north > MOST_NORTH:
         raise InputError(
-            f'hexagons can\'t cover the domain "{domain}": declare longitudes from -180 to 180, and '
-            f"latitudes from -{MOST_NORTH} to {MOST_NORTH}."
+            f'hexagons can\'t cover the domain "{domain}": declare longitudes from -180 to 180, '
+            f"and latitudes from -{MOST_NORTH} to {MOST_NORTH}."
         )
     low, high = np.radians((south, north))
     steradians = np.radians(east - west) * (np.sin(high) - np.sin(low))
@@ -101,7 +111,9 @@ def hexagons(resolution: int, domain: Domain) -> Areas:
             f'"{domain}": give a smaller resolution, or a smaller domain.'
         )
     # H3 reads a shape wider than half of the Earth as the other half.
-    lons, lats = (np.linspace(*ends, 2 + int((ends[1] - ends[0]) / _TILE)) for ends in domain.bounds)
+    lons, lats = (
+        np.linspace(*ends, 2 + int((ends[1] - ends[0]) / _TILE)) for ends in domain.bounds
+    )
     cells: set[str] = set()
     for (left, right), (low, high) in product(pairwise(lons), pairwise(lats)):
         tile = h3.LatLngPoly([(low, left), (low, right), (high, right), (high, left)])
