@@ -34,6 +34,8 @@ from dpviz.release import Request
 from dpviz.release.doubt import LEVEL, doubt
 from dpviz.release.draw import Prepared
 from dpviz.release.files import files
+from dpviz.release.recut import bands, recut
+from dpviz.release.tables import margin
 from dpviz.wavecluster.areas import joined, threshold_of
 from dpviz.wavecluster.parameters import Config
 
@@ -412,6 +414,114 @@ def test_areas_need_data_in_memory(given_files: list[Any], tmp_path: Path) -> No
     pd.read_csv(given_files[1]).to_parquet(parts / "one.parquet")
     with pytest.raises(InputError, match="areas need data in memory"):
         Prepared.of_stored(stored(parts), request(), Local())
+
+
+# -- areas of a release that has cells -------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(points=POINTS, side=st.integers(2, 9))
+def test_without_noise_the_bounds_contain_the_true_numbers(points: Any, side: int) -> None:
+    places = table(points).points
+    inside = places[BOX.contains(places)]
+    counts, _ = quantize(inside, BOX, side)
+    borders = [axis_edges(lo, hi, side) for lo, hi in BOX.bounds]
+    found = bands(CELLS, borders, counts.astype(float), 1e-9)
+    true = CELLS.count(inside)
+    # Error bands of noise without noise are at most 1, because they are rounded up.
+    assert (found[:, 2] <= true).all()
+    assert (true <= found[:, 3] + 1).all()
+
+
+def test_areas_that_are_cells_get_their_own_counts() -> None:
+    counts = np.arange(24.0).reshape(SHAPE) * 100
+    borders = [axis_edges(lo, hi, side) for (lo, hi), side in zip(BOX.bounds, SHAPE, strict=True)]
+    found = bands(CELLS, borders, counts, 2.0)
+    assert found[:, 0].tolist() == counts.ravel().tolist()
+    assert set(found[:, 1].tolist()) == {math.ceil(2 * math.sqrt(2) * 2.17)}
+    error = margin(2.0)
+    assert found[:, 2].tolist() == np.maximum(counts.ravel() - error, 0).tolist()
+    assert found[:, 3].tolist() == (counts.ravel() + error).tolist()
+
+
+def test_halves_of_cells_get_half_and_both_bands_hold() -> None:
+    halves = of_cells((1, 2), Domain(((-3.0, 3.0), (10.25, 11.75))))
+    borders = [axis_edges(lo, hi, side) for (lo, hi), side in zip(BOX.bounds, SHAPE, strict=True)]
+    area, cell, share = halves.shares(borders)
+    assert np.bincount(area, share).tolist() == [9.0, 9.0]
+    assert sorted(set(share.tolist())) == [0.5, 1.0]
+    rng = np.random.default_rng(0)
+    places = np.column_stack([rng.uniform(lo, hi, 900) for lo, hi in BOX.bounds])
+    counts, true = quantize(places, BOX, SHAPE)[0], halves.count(places)
+    held = []
+    for _ in range(500):
+        noisy = counts + rng.laplace(0, 3, SHAPE)
+        found = bands(halves, borders, noisy, 3.0)
+        estimate = np.bincount(area, share * noisy.ravel()[cell])
+        assert np.abs(found[:, 0] - estimate).max() <= 0.5
+        expected = np.bincount(area, share * counts.ravel()[cell])
+        held.append(np.abs(found[:, 0] - expected) <= found[:, 1])
+        assert ((found[:, 2] <= true) & (true <= found[:, 3])).all()
+    # Expected: about 95%, with seed 0; 3 standard deviations of 500 draws are 3%.
+    assert 0.92 < np.mean(held) < 0.99
+
+
+def recut_by_command(tmp_path: Path, *options: Any) -> int:
+    given = [
+        "recut",
+        tmp_path / "out" / "release.json",
+        *options,
+        "--out",
+        tmp_path / "counted.json",
+    ]
+    return main([*map(str, given)])
+
+
+def test_the_command_recuts_a_release(
+    given_files: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    box = ["--domain", "10,12;-3,3", "--grid", "8,6", "--method", "privqt"]
+    assert main([*map(str, [*given_files, *box])]) == 0
+    assert recut_by_command(tmp_path, "--areas", tmp_path / "areas.json") == 0
+    assert "no budget is spent" in capsys.readouterr().out
+    made = json.loads((tmp_path / "counted.json").read_text())
+    assert [one["properties"]["name"] for one in made["features"]] == [
+        str(at) for at in range(1, 25)
+    ]
+    assert made["columns"] == ["lon", "lat"]
+    for one in made["features"]:
+        about = one["properties"]
+        assert 0 <= about["low"] <= about["high"]
+        assert about["noise"] > 0
+    document = json.loads((tmp_path / "out" / "release.json").read_text())
+    total = sum(one["properties"]["count"] for one in made["features"])
+    assert abs(total - np.sum(document["result"]["counts"])) <= 12  # rounded 24 times
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "give either --areas FILE or --hexagons"),
+        (["--areas", "areas.json", "--hexagons", 3], "give either"),
+        (["--areas", "areas.json"], "is no release.json"),
+    ],
+)
+def test_what_can_not_be_recut_is_refused(
+    given_files: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch, options: list[Any], said: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    for text in ('{"format": "other"}', "[]", "{", '{"format": "dpviz release"}'):
+        (tmp_path / "out" / "release.json").write_text(text)
+        assert recut_by_command(tmp_path, *options) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_a_release_without_counts_of_cells_can_not_be_recut() -> None:
+    made = Prepared.build(table([]), request()).draw(0.7)
+    with pytest.raises(InputError, match="has no noisy counts of cells"):
+        recut(made, CELLS)
 
 
 # -- hexagons ------------------------------------------------------------------------------
