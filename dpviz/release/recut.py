@@ -66,8 +66,8 @@ def recut(document: Document, areas: Areas) -> dict[str, Any]:
     about = (
         "count: noisy counts of cells, divided among areas by surface. noise: in 95% of cases "
         "noise changes count by less; this says nothing about the error of dividing cells. low to "
-        "high: in 95% of cases this contains the true number of records in the area and the domain, "
-        f"however the records of a cell are spread.{moved}"
+        "high: in 95% of cases this contains the true number of records in the area and the "
+        f"domain, however the records of a cell are spread.{moved}"
     )
     made = {"type": "FeatureCollection", "about": about, "columns": domain["columns"]}
     return on_earth({**made, "features": features}, document)

@@ -15,6 +15,10 @@ numbers of false and missed areas over 30 seeds, always compared with the same r
 * ``recut``: noisy counts of about as many cells, divided among areas by surface.
 * ``recut without noise``: true counts of the same cells, so all errors come from dividing.
 * ``cells``: PrivTHR on a grid with about as many blocks, compared with true blocks.
+
+Other rows (``side``) are about counts of areas from noisy counts of side x side cells, by
+``dpviz.release.recut``: the shares of areas whose true number is in the band of noise alone, and
+between the bounds (5 seeds); and medians over areas of the true number, and of the error and the width.
 """
 
 from __future__ import annotations
@@ -32,9 +36,11 @@ from dpviz.base.serialize import jsonable
 from dpviz.data.dataset import Dataset
 from dpviz.data.strict.areas import areas_of, hexagons
 from dpviz.grid.areas import Areas
+from dpviz.grid.counts import quantize
 from dpviz.grid.domain import axis_edges
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.noise_source import SeededNoise
+from dpviz.release.recut import bands
 from dpviz.wavecluster.areas import threshold_of
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.methods.privthr import pruned_threshold
@@ -46,6 +52,7 @@ from tests.benchmarks.sets import MissingError, OfRepository, contents, folder
 TABLE = Path(__file__).with_name("areas.json")
 HOODS = "codeforgermany/click_that_hood"
 SEEDS, EPSILONS, DENSITIES, ALPHA = 30, (0.1, 0.5, 1.0), (0.5, 0.8), 0.9
+SIDES, FEW_SEEDS = (16, 64, 128), 5
 
 NEW_YORK = ("bronx", "brooklyn", "manhattan", "queens", "staten-island")
 
@@ -86,6 +93,9 @@ def main() -> None:
     rows = [row for name in CITIES for row in _rows(name)]
     TABLE.write_text("[\n" + ",\n".join(json.dumps(jsonable(one)) for one in rows) + "\n]\n")
     for row in rows:
+        if "side" in row:
+            print(row)
+            continue
         wrong = "; ".join(
             f"{rule} {one['false']:.1f} + {one['missed']:.1f} of {one['true']}"
             for rule, one in row["rules"].items()
@@ -110,6 +120,10 @@ def _rows(name: str) -> Iterator[dict[str, Any]]:
         return
     assert points is not None
     for kind, areas in kinds.items():
+        for side in SIDES if kind == "neighbourhoods" else ():
+            for epsilon in EPSILONS:
+                yield {"set": name, "kind": kind, "areas": len(areas), "side": side,
+                       "epsilon": epsilon, **_bands(points, areas, side, epsilon)}  # fmt: skip
         for p in DENSITIES:
             for epsilon in EPSILONS:
                 yield {"set": name, "kind": kind, "areas": len(areas), "p": p, "epsilon": epsilon,
@@ -121,6 +135,24 @@ def _over(hoods: Areas, resolution: int) -> Areas:
     found, city = hexagons(resolution, hoods.domain), shapely.union_all(hoods.polygons)
     kept = np.flatnonzero(shapely.intersects(city, found.polygons))
     return Areas(*(tuple(each[at] for at in kept) for each in (found.names, found.polygons)))
+
+
+def _bands(points: Any, areas: Areas, side: int, epsilon: float) -> dict[str, float]:
+    """How often the bands of counts of areas contain the true number, and how wide they are."""
+    true, box = areas.count(points), areas.domain
+    counts, _ = quantize(points, box, side, outside="drop")
+    borders = [axis_edges(lo, hi, side) for lo, hi in box.bounds]
+    found = []
+    for seed in range(FEW_SEEDS):
+        noise = np.random.default_rng(seed).laplace(0, 1 / epsilon, counts.shape)
+        count, error, low, high = bands(areas, borders, counts + noise, 1 / epsilon).T
+        found.append([
+            np.mean(np.abs(count - true) <= error), np.mean((low <= true) & (true <= high)),
+            np.median(np.abs(count - true)), np.median(high - low),
+        ])  # fmt: skip
+    noise_holds, bounds_hold, error, width = np.mean(found, axis=0).round(3)
+    return {"noise_holds": noise_holds, "bounds_hold": bounds_hold, "records": np.median(true),
+            "error": error, "width": width}  # fmt: skip
 
 
 def _measured(draw: Callable[[int], Pairs]) -> dict[str, dict[str, float]]:
