@@ -18,7 +18,7 @@ numbers of false and missed areas over 30 seeds, always compared with the same r
 
 Other rows (``side``) are about counts of areas from noisy counts of side x side cells, by
 ``dpviz.release.recut``: the shares of areas whose true number is in the band of noise alone, and
-between the bounds (5 seeds); and medians over areas of the true number, and of the error and the width.
+between the bounds (5 seeds); and medians over areas of the true number, the error and the width.
 """
 
 from __future__ import annotations
