@@ -100,6 +100,7 @@ def _method(request: Request) -> Document:
         "summary": card.summary,
         "variant": request.config.variant,
         "proof": claim(card, request.config, request.domain).reason,
+        **({} if request.areas is None else request.family.about_areas()),
     }
 
 

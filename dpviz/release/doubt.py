@@ -89,9 +89,28 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
     result = document["result"]
     if result["counts"] is None:
         return None
-    judge, how = (_cells, _of_cells) if result["kind"] == "cells" else (_centers, _of_centers)
-    sure = judge(document, null_sets)
-    return {"clusters": (np.flatnonzero(~sure) + 1).tolist(), "level": LEVEL, "how": how(document)}
+    if result["kind"] == "areas":
+        sure, said = _areas(document)
+    else:
+        judge, how = (_cells, _of_cells) if result["kind"] == "cells" else (_centers, _of_centers)
+        sure, said = judge(document, null_sets), how(document)
+    return {"clusters": (np.flatnonzero(~sure) + 1).tolist(), "level": LEVEL, "how": said}
+
+
+def _areas(document: Document) -> tuple[Mask, str]:
+    """Clusters with an area that has records; noise alone makes none with chance 1 - ``LEVEL``."""
+    result, scale = document["result"], document["privacy"]["ledger"][0]["scale"]
+    number = len(result["counts"])
+    # Discrete Laplace noise is at least t with probability q^t / (1 + q), where q = exp(-1/scale).
+    q = math.exp(-1 / scale)
+    least = max(math.ceil(-scale * math.log(LEVEL * (1 + q) / number)), 1)
+    sure = np.zeros(result["clusters"] + 1, dtype=bool)
+    sure[np.array(result["labels"])[np.array(result["counts"]) >= least]] = True
+    return sure[1:], (
+        f"A cluster is more than noise if one of its areas has a count of at least {least:,}. If "
+        f"no area has records, at most {LEVEL:.0%} of releases have such a count. This does not "
+        "show that records are uneven: areas differ also if people are everywhere."
+    )
 
 
 # -- cells ---------------------------------------------------------------------------------
@@ -294,10 +313,38 @@ def accuracy(document: Document, draws: int | None = None) -> dict[str, Any] | N
         return None
     if result["kind"] == "centers":
         return _accuracy_of_centers(document)
+    if result["kind"] == "areas":
+        return _accuracy_of_areas(document)
     # If the method chooses the cells, records inside a cell may be spread in any way.
     if CARDS[document["method"]["name"]].lays_own_cells:
         return None
     return _accuracy_of_cells(document, draws or ALIKE)
+
+
+def _accuracy_of_areas(document: Document) -> dict[str, Any] | None:
+    """Bands that hold for all sets of areas at once, also for sets that noise has chosen."""
+    result, step = document["result"], counting_step(document)
+    if step is None:
+        return None
+    counts, labels = np.array(result["counts"]), np.array(result["labels"])
+    # Laplace noise exceeds t scales with probability e^-t, and this for some of the areas. Rounding
+    # up makes this valid for discrete Laplace noise, too.
+    error = math.ceil(float(step["scale"]) * math.log(len(counts) / (1 - SURE)))
+    bands = []
+    for cluster in range(1, result["clusters"] + 1):
+        own = labels == cluster
+        whole, wide = float(counts[own].sum()), error * int(own.sum())
+        bands.append([max(math.floor(whole - wide), 0), max(math.ceil(whole + wide), 0)])
+    return {
+        "level": SURE,
+        "counts": bands,
+        "places": [None] * len(bands),
+        "how": (
+            "The bands follow from the size of the noise of each area, so they hold for any areas "
+            "that are joined to a cluster. A number is the number of records in the areas of its "
+            "cluster."
+        ),
+    }
 
 
 def _accuracy_of_cells(document: Document, draws: int) -> dict[str, Any]:

@@ -17,10 +17,11 @@ from dpviz.base.errors import InputError, PrivacyRefusal, reason, shown
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.choice import Local
 from dpviz.data.engine.tables import Engine
-from dpviz.data.geographic import check_bounds
+from dpviz.data.geographic import check_bounds, lon_first, map_axes
 from dpviz.data.stored import ParquetPart, Stored, whole_rows
 from dpviz.data.units import cap_records
 from dpviz.family.family import Material
+from dpviz.grid.areas import Areas
 from dpviz.grid.counts import MAX_EXACT
 from dpviz.privacy.budget_log import Entry, decimal, granted
 from dpviz.privacy.lifetime_budget import Budget
@@ -93,6 +94,8 @@ class Prepared:
         """
         request.check()
         _check_names(dataset)
+        if request.areas is not None:
+            dataset = _on_areas(dataset, request.areas)
         check_bounds(dataset.columns, request.domain)
         dataset = _usable(dataset)
         if request.persons:
@@ -112,6 +115,8 @@ class Prepared:
         unit is a person, no person has more records than the cap.
         """
         request.check()
+        if request.areas is not None:
+            raise InputError("areas need data in memory: name a single file and no engine.")
         check_parts(source)
         check_bounds(source.columns, request.domain)
         material = request.family.stored(
@@ -144,7 +149,8 @@ class Prepared:
         """
         request = self.request.granted(epsilon)
         config, family = request.config, request.family
-        unit = family.methods[config.method].unit
+        # Counts of areas are whole; only the wavelet needs a finer lattice.
+        unit = 1.0 if request.areas else family.methods[config.method].unit
         accountant = accounting(config.epsilon, config.neighbours, unit=unit)
         run = family.run(self.material, config, accountant)
         return document(
@@ -276,6 +282,20 @@ def _check_names(dataset: Dataset) -> None:
             "column names look like values of a first record: write names that begin with a letter "
             'into the first line, or give the header that is missing, for example "x,y".'
         )
+
+
+def _on_areas(dataset: Dataset, areas: Areas) -> Dataset:
+    """The data with areas instead of cells; its columns are in the order of a map."""
+    if dataset.counts is not None or dataset.ndim != 2:
+        raise InputError("areas need records with two columns, for example longitude and latitude.")
+    dataset = dataset.select(lon_first(dataset.columns))
+    if map_axes(dataset.columns, areas.domain.bounds) != (0, 1):
+        x, y = map(shown, dataset.columns)
+        raise InputError(
+            f"columns {x} and {y} don't say which one is horizontal: rename them to x and y, or to "
+            "longitude and latitude."
+        )
+    return replace(dataset, areas=areas)
 
 
 def _usable(dataset: Dataset) -> Dataset:

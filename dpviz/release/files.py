@@ -12,6 +12,7 @@ from dpviz.family.family import Family
 from dpviz.release import geojson, pictures, report
 from dpviz.release.tables import (
     Document,
+    areas_csv,
     axes_of,
     cells_csv,
     centers_csv,
@@ -33,10 +34,15 @@ ABOUT = {
         "noisy number of records and cluster of every cell of the grid; doubtful (1) if noise "
         "alone could have made the cluster"
     ),
+    "areas.csv": (
+        "noisy number of records and cluster of every area; doubtful (1) if noise alone could have "
+        "made the cluster"
+    ),
     "centers.csv": (
         "centre of every cluster, with its noisy number of records if there is one; doubtful (1) "
         "if noise alone could have made the cluster"
     ),
+    "areas.geojson": "the areas, with their noisy numbers of records and their clusters",
     "clusters.geojson": "outlines of the clusters",
     "counts.svg": "picture: noisy number of records in every cell",
     "clusters.svg": "picture: the clusters with their numbers",
@@ -54,19 +60,21 @@ def files(document: Mapping[str, Any]) -> dict[str, bytes]:
     text = written(document)
     document = json.loads(text)
     made = {"release.json": text, "release.schema.json": schema().decode()}
-    of_cells = document["result"]["kind"] == "cells"
-    if of_cells:
-        made["cells.csv"] = cells_csv(document)
-    else:
-        made["centers.csv"] = centers_csv(document)
+    kind = document["result"]["kind"]
+    tables = {"cells": cells_csv, "areas": areas_csv, "centers": centers_csv}
+    made[f"{kind}.csv"] = tables[kind](document)
     if len(document["domain"]["columns"]) == 2:
         mapped = on_map(document)
         collection = geojson.clusters(mapped)
         made["clusters.geojson"] = written(geojson.published(collection, mapped))
         made["clusters.svg"] = pictures.clusters_svg(mapped, collection)
-        if of_cells:
+        if kind == "areas":
+            made["areas.geojson"] = written(geojson.areas(document))
+        if kind != "centers":
             made["counts.svg"] = pictures.counts_svg(mapped)
     names = {name: about for name, about in ABOUT.items() if name in {*made, *_LISTS}}
+    if kind == "areas":
+        names["counts.svg"] = "picture: noisy number of records in every area"
     if "clusters.geojson" in names:
         names["clusters.geojson"] += f". {axes_of(document)}"
     made["report.html"] = report.page(document, made, names)

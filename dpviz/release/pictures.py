@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,9 @@ _SMALL_MAP, _MOST_CITIES, _APART = 280, 4, 16.0
 
 #: West, north, east and south end of a part of the picture, in pixels.
 Box = tuple[float, float, float, float]
+
+#: Corners of areas are left out if this moves a border by less than this number of pixels.
+_FINEST = 0.4
 
 #: Longest scale bar as a share of the plot's width.
 _BAR = 0.3
@@ -181,8 +185,12 @@ _LEAST_POWER, _MARKS_APART = 0.2, 18.0
 def counts_svg(document: Document) -> str:
     """Map of the noisy counts: white means zero, blue means above zero, brown means below zero."""
     document = on_map(document)
-    counts = np.array(document["result"]["counts"], dtype=float)
-    steps = [math.ceil(side / MOST_SQUARES) for side in counts.shape]
+    result = document["result"]
+    counts = np.array(result["counts"], dtype=float)
+    if of_areas := result.get("kind") == "areas":
+        counts = counts[:, None]
+    # All areas are drawn, so they are never summed.
+    steps = [1, 1] if of_areas else [math.ceil(side / MOST_SQUARES) for side in counts.shape]
     squares = block_sums(counts, steps)
     size = np.abs(squares[squares != 0])
     largest = float(size.max(initial=0.0))
@@ -196,8 +204,11 @@ def counts_svg(document: Document) -> str:
     frame, lowest = Frame.build(document, right=92), float(squares.min())
     what = "cell" if steps == [1, 1] else f"block of {steps[0]} × {steps[1]} cells"
     x, y = document["domain"]["columns"]
+    parts = f"{counts.shape[0]} by {counts.shape[1]} cells"
+    if of_areas:
+        what, parts = "area", f"{len(counts):,} areas"
     described = (
-        f"Map of {counts.shape[0]} by {counts.shape[1]} cells over {x} (to the right) and {y} "
+        f"Map of {parts} over {x} (to the right) and {y} "
         f"(upwards). Each {what} is coloured by its noisy number of records, from "
         f"{number(lowest, 4)} to {number(float(squares.max()), 4)}: white is zero, "
         "and darker blue means more records"
@@ -206,15 +217,33 @@ def counts_svg(document: Document) -> str:
     high = frame.height
     viewed = [side / step for side, step in zip(counts.shape, steps, strict=True)]
     content = (
-        f'<svg x="{frame.left}" y="{_TOP}" width="{frame.width}" height="{high}" '
+        "\n".join(map(partial(_area, frame), result["polygons"], shades[:, 0])) + "\n"
+        if of_areas
+        else f'<svg x="{frame.left}" y="{_TOP}" width="{frame.width}" height="{high}" '
         f'viewBox="0 0 {viewed[0]:g} {viewed[1]:g}" preserveAspectRatio="none">'
         f'<g transform="translate(0 {viewed[1] - 0.5:g})" shape-rendering="crispEdges" '
         f'fill="none">\n{_rows(shades)}\n</g></svg>\n'
-        + _legend(frame, float(squares.min()), float(squares.max()), top, power)
     )
+    content += _legend(frame, float(squares.min()), float(squares.max()), top, power)
     return frame.picture(
         "counts", f"Noisy number of records in each {what}", run_line(document), described, content
     )
+
+
+def _area(frame: Frame, polygon: Mapping[str, Any], shade: int) -> str:
+    """Outline of an area, filled with its shade."""
+    look = f'fill="{_colour(shade / _SHADES)}" stroke="{_LINE}" stroke-width="0.4"'
+    return f'<path {look} fill-rule="evenodd" d="{_path(frame, _coarse(frame, polygon))}"/>'
+
+
+def _coarse(frame: Frame, geometry: Mapping[str, Any]) -> dict[str, Any]:
+    """Feature with the geometry as far as a picture shows it."""
+    import shapely
+
+    (west, east), _ = frame.bounds
+    pixel = (east - west) / frame.width
+    shape = shapely.simplify(shapely.geometry.shape(geometry), _FINEST * pixel)
+    return {"geometry": shapely.geometry.mapping(shape)}
 
 
 def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
@@ -226,18 +255,29 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     document = on_map(document)
     frame = Frame.build(document, right=44)
     features = [one for one in collection["features"] if one["geometry"]]
-    of_cells = document["result"]["kind"] == "cells"
+    kind = document["result"]["kind"]
+    of_cells = kind != "centers"
+    if kind == "areas":
+        features = [{**one, **_coarse(frame, one["geometry"])} for one in features]
     paths = "\n".join(_outline(frame, feature, of_cells) for feature in features)
+    if kind == "areas":
+        grey = [_area(frame, one, 0) for one in document["result"]["polygons"]]
+        paths = "\n".join([*grey, paths])
     labels, taken = _labels(frame, features)
     labelled = len(taken)
     below, above = _ground(frame, taken)
     total = len(collection["features"])
     left_out = total - labelled
     x, y = document["domain"]["columns"]
+    shown = {
+        "cells": "areas of dense cells",
+        "areas": "areas with many records",
+        "centers": "the areas nearest to each centre",
+    }
     found = "1 cluster" if total == 1 else f"{total:,} clusters" if total else "No clusters"
     described = (
         f"Map of {found} over {x} (to the right) and {y} (upwards)"
-        + (", as areas of dense cells." if of_cells else ", as the areas nearest to each centre.")
+        + f", as {shown[kind]}."
         + (f" {left_out:,} of them have no number, because there is no space." if left_out else "")
         + " The table of clusters lists all of them."
     )
@@ -245,7 +285,8 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
         x0, y0 = frame.left + frame.width / 2, _TOP + frame.height / 2
         none = "None is sure." if collection.get("left_out") else "No cluster was found."
         labels = _text(none, x=x0, y=y0, font_size=_LABEL, text_anchor="middle")
-    heading = f"{found} of dense cells" if of_cells else f"{found} and their centres"
+    of = {"cells": " of dense cells", "areas": " of areas with many records"}
+    heading = found + of.get(kind, " and their centres")
     doubtful = sum(map(_doubtful, features))
     if doubtful:
         heading += f"; hatched: {doubtful:,} that may be noise"
@@ -513,12 +554,16 @@ def _polygons(feature: Mapping[str, Any]) -> list[Any]:
     return [coordinates] if geometry["type"] == "Polygon" else list(coordinates)
 
 
-def _outline(frame: Frame, feature: Mapping[str, Any], of_cells: bool) -> str:
+def _path(frame: Frame, feature: Mapping[str, Any]) -> str:
     rings = [ring for polygon in _polygons(feature) for ring in polygon]
-    drawn = "".join(
+    return "".join(
         "M" + "L".join(" ".join(map(pixels, frame.place(*point))) for point in ring[:-1]) + "z"
         for ring in rings
     )
+
+
+def _outline(frame: Frame, feature: Mapping[str, Any], of_cells: bool) -> str:
+    drawn = _path(frame, feature)
     fill = _fill(feature)
     look = (
         f'fill="{fill}" shape-rendering="crispEdges"'

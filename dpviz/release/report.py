@@ -132,13 +132,13 @@ def _spacings(document: Document) -> list[float]:
 def _clusters(
     document: Document, facts: Sequence[ClusterFacts]
 ) -> tuple[list[str], list[list[str]]]:
-    domain = document["domain"]
-    of_cells = document["result"]["kind"] == "cells"
+    domain, kind = document["domain"], document["result"]["kind"]
     counted = any(one.count is not None for one in facts)
     judged = any(one.doubtful is not None for one in facts)
     spacings = _spacings(document)
     heads = ["cluster"]
-    heads += ["dense blocks"] if of_cells else []
+    part = {"cells": "dense blocks", "areas": "areas"}.get(kind)
+    heads += [part] if part else []
     heads += ["records (noisy)"] if counted else []
     exact = any(one.band for one in facts)
     heads += ["95% range"] if exact else []
@@ -148,7 +148,7 @@ def _clusters(
     rows = []
     for one in facts:
         row = [str(one.number)]
-        row += [f"{one.cells:,}"] if of_cells else []
+        row += [f"{one.cells:,}"] if part else []
         row += [number(round(one.count))] if one.count is not None else []
         row += [f"{one.band[0]:,} to {one.band[1]:,}"] if one.band else []
         row += ["yes" if one.doubtful else "no"] if judged else []

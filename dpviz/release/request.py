@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpviz.base.errors import InputError, PrivacyRefusal, shown
-from dpviz.families import CARDS, family_of
+from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.family.card import Card
 from dpviz.family.claim import claim
 from dpviz.family.family import Family
 from dpviz.family.trial import Configuration
+from dpviz.grid.areas import Areas
 from dpviz.grid.domain import Domain, Outside, check_outside
 
 #: A longer title would not fit on the report.
@@ -40,6 +41,9 @@ class Request:
     one_record_each: bool = False
     #: The owner's title in the bundle; may be empty.
     title: str = ""
+    #: Public areas in which records are counted, instead of cells; then ``domain`` is their box,
+    #: and records in no area are left out.
+    areas: Areas | None = None
     #: Day of the release, as YYYY-MM-DD; "" if the bundle has no date. It is set before the run, so
     #: it does not show how long the run takes.
     date: str = ""
@@ -47,6 +51,8 @@ class Request:
     def __post_init__(self) -> None:
         """Check the values that the other classes don't check."""
         check_outside(self.outside)
+        if self.areas is not None:
+            self._check_areas(self.areas)
         if len(self.title) > _LONGEST_TITLE or not (self.title or " ").isprintable():
             raise InputError(
                 f'title = "{shown(self.title)}" must be one line of up to {_LONGEST_TITLE} '
@@ -59,6 +65,23 @@ class Request:
                 f"cap = {self.config.neighbours.cap} needs a unit column: name the column that "
                 "identifies persons."
             )
+
+    def _check_areas(self, areas: Areas) -> None:
+        method = self.family.on_areas
+        if self.config.method != method:
+            others = [one.on_areas for one in FAMILIES.values() if one.on_areas]
+            raise InputError(
+                f"method = {self.config.method} can't run on areas: choose {', '.join(others)}."
+            )
+        if self.family.chosen(self.config):
+            raise InputError("choose = private needs a grid: leave it out, and set p (density).")
+        if self.domain not in (None, areas.domain):
+            raise InputError(
+                f'domain = "{self.domain}" is not the box of the areas: leave it out, because the '
+                "areas are the bounds."
+            )
+        object.__setattr__(self, "domain", areas.domain)
+        object.__setattr__(self, "outside", "drop")
 
     @property
     def persons(self) -> bool:
@@ -78,7 +101,7 @@ class Request:
     @property
     def parameters(self) -> dict[str, Any]:
         """Public parameters of the method, without budget and neighbours."""
-        return self.family.choices(self.config)
+        return self.family.choices(self.config, on_areas=self.areas is not None)
 
     @property
     def what(self) -> dict[str, Any]:
@@ -87,6 +110,7 @@ class Request:
         return {
             "method": self.config.method,
             **self.parameters,
+            **({} if self.areas is None else {"areas": len(self.areas)}),
             "domain": str(self.domain),
             "neighbours": neighbours.relation,
             "unit": "person" if self.persons else "record",

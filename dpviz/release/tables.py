@@ -65,7 +65,8 @@ def on_map(document: Document) -> Document:
     """
     domain, result = document["domain"], document["result"]
     columns, bounds = domain["columns"], domain["bounds"]
-    if len(columns) != 2 or map_axes(columns, bounds) == (0, 1):
+    # Areas are on a map already.
+    if len(columns) != 2 or map_axes(columns, bounds) == (0, 1) or result["kind"] == "areas":
         return document
     turned = {name: domain[name][::-1] for name in ("columns", "bounds")}
     if result["kind"] == "cells":
@@ -171,6 +172,18 @@ def cells_csv(document: Document) -> str:
     return _header([*names, "count", "cluster", *_mark_name(doubts)]) + "".join(lines)
 
 
+def areas_csv(document: Document) -> str:
+    """One row per area: its name, its noisy count, its cluster, and whether that is doubtful."""
+    result, doubts = document["result"], doubtful_clusters(document)
+    rows = io.StringIO()
+    write = csv.writer(rows, lineterminator="\n").writerow
+    write(["area", "count", "cluster", *_mark_name(doubts)])
+    for name, count, label in zip(result["names"], result["counts"], result["labels"], strict=True):
+        mark = [] if doubts is None else [int(label in doubts)]
+        write([no_formula(name), exact(count), label, *mark])
+    return rows.getvalue()
+
+
 def centers_csv(document: Document) -> str:
     """One row per centre: number, position, noisy number of records, and whether it is doubtful."""
     # A column of the data may have the same name as a column of this table.
@@ -201,11 +214,12 @@ def doubtful_clusters(document: Document) -> frozenset[int] | None:
 def doubt_words(document: Document) -> str:
     """Sentence with the number of doubtful clusters; empty if the clusters were not judged."""
     doubts, result = doubtful_clusters(document), document["result"]
-    total = result["clusters"] if result["kind"] == "cells" else len(result["centers"])
+    of_centers = result["kind"] == "centers"
+    total = len(result["centers"]) if of_centers else result["clusters"]
     if doubts is None or not total:
         return ""
     many, level = len(doubts), f"{document['doubtful']['level']:.0%}"
-    if result["kind"] == "centers":
+    if of_centers:
         if many == total:
             return f"All {total:,} centres could come from noise or from evenly spread records."
         if many:
@@ -222,9 +236,10 @@ def doubt_words(document: Document) -> str:
     said = f"{every} pass{'es' * (total == 1)} the test for noise"
     if many:
         said = f"{many:,} of {total:,} clusters may be noise; the others pass the test"
+    without = "areas without records" if result["kind"] == "areas" else "data without clusters"
     return (
-        f"{said}. The test may be wrong: in up to {level} of releases of data without clusters, "
-        "some cluster passes."
+        f"{said}. The test may be wrong: in up to {level} of releases of {without}, some cluster "
+        "passes."
     )
 
 
@@ -247,9 +262,33 @@ def earlier_words(document: Document) -> str:
 
 def cluster_facts(document: Document) -> list[ClusterFacts]:
     """Facts about each cluster, in the order of the clusters' numbers."""
-    if document["result"]["kind"] == "cells":
-        return _facts_of_cells(document)
-    return _facts_of_centers(document)
+    kind = document["result"]["kind"]
+    if kind == "areas":
+        return _facts_of_areas(document)
+    return _facts_of_cells(document) if kind == "cells" else _facts_of_centers(document)
+
+
+def _facts_of_areas(document: Document) -> list[ClusterFacts]:
+    import shapely
+
+    result, doubts = document["result"], doubtful_clusters(document)
+    labels, counts = np.array(result["labels"]), np.array(result["counts"])
+    boxes = shapely.bounds([shapely.geometry.shape(one) for one in result["polygons"]])
+    facts = []
+    for cluster in range(1, result["clusters"] + 1):
+        own = labels == cluster
+        (west, south), (east, north) = boxes[own, :2].min(axis=0), boxes[own, 2:].max(axis=0)
+        facts.append(
+            ClusterFacts(
+                number=cluster,
+                cells=int(own.sum()),
+                count=counts[own].sum().item(),
+                doubtful=None if doubts is None else cluster in doubts,
+                **_exact(document, cluster),
+                extents=((float(west), float(east)), (float(south), float(north))),
+            )
+        )
+    return facts
 
 
 def _facts_of_cells(document: Document) -> list[ClusterFacts]:
@@ -311,7 +350,7 @@ def _exact(document: Document, number: int) -> dict[str, Any]:
 def counting_step(document: Document) -> Mapping[str, Any] | None:
     """The spend whose noise is in the counts of the result; None if several spends contribute."""
     ledger = document["privacy"]["ledger"]
-    if document["result"]["kind"] == "cells":
+    if document["result"]["kind"] != "centers":
         spends = [spend for spend in ledger if spend["step"] == "counts"]
     elif document["result"]["counts"] is not None:
         spends = [spend for spend in ledger if spend["step"].startswith("iteration ")]
@@ -371,7 +410,7 @@ def quote(document: Document) -> str:
     """The result, its error and the promise in a few sentences, which a newspaper can print."""
     facts, privacy = cluster_facts(document), document["privacy"]
     sure = [one for one in facts if not one.doubtful]
-    word, of_cells = _word(document), document["result"]["kind"] == "cells"
+    word, of_cells = _word(document), document["result"]["kind"] != "centers"
     if not sure:
         found = f"No {word} stands out from the noise"
     else:
@@ -491,7 +530,15 @@ def _number_word(many: int) -> str:
 
 
 def place_words(document: Document, facts: ClusterFacts) -> str:
-    """Place of a cluster in words: from the nearest city, or "" if the columns are no degrees."""
+    """Place of a cluster in words: from the nearest city, or "" if the columns are no degrees.
+
+    A cluster of areas has the name of its area with the largest noisy count.
+    """
+    result = document["result"]
+    if result["kind"] == "areas":
+        own = np.flatnonzero(np.array(result["labels"]) == facts.number)
+        top = result["names"][own[np.array(result["counts"])[own].argmax()]]
+        return f"around {top}" if len(own) > 1 else str(top)
     domain = on_map(document)["domain"]
     if not in_degrees(domain["columns"], domain["bounds"]):
         return ""

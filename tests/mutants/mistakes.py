@@ -740,7 +740,7 @@ MISTAKES: dict[str, Mistake] = {
     **_of(
         "ui/release/steps.py",
         "ui/test_release_steps.py",
-        the_step_jumps_while_it_is_filled_in=("if not asked_step():", "if state.given:"),
+        the_step_jumps_while_it_is_filled_in=("if not asked_step(state):", "if state.given:"),
     ),
     **_of(
         "ui/session/uploads.py",

@@ -48,7 +48,7 @@ FIVE = b"\n".join(row.rsplit(b",", 2)[0] for row in TABLE.splitlines())
 RUNS = ("wavecluster", "kmeans", "compare", "release")
 
 #: Controls that have the same name but another meaning on these pages.
-DIFFERENT = {"view", "score", "draws", "points", "with", "seed"}
+DIFFERENT = {"note", "view", "score", "draws", "points", "with", "seed"}
 
 #: Controls that change only the appearance; a page without maps or curves does not mention them.
 LOOKS = {"axes", "lines", "points", "line"}
@@ -73,7 +73,7 @@ VALUES = {
     "technique": ("privqt-sound",), "draw": ("4",), "claim": ("2",),
     "runs": ("900",), "family": ("kmeans",), "group": ("seen",), "kind": ("dense",),
     "value": ("mean",), "paper": ("002",), "case": ("map",), "part": ("scores",),
-    "preset": ("000-6",), "i": ("2",), "lesson": ("noise",), "step": ("2",),
+    "preset": ("000-6",), "i": ("2",), "lesson": ("noise",),
     "projector": ("on",), "note": ("1.3.1",), "with": ("privthr", "eugkm"),
 }  # fmt: skip
 

@@ -114,7 +114,9 @@ class DataState(UrlState):
         super().tell()
         if self.page in FAMILIES:
             shown = working()[EXPLORED] = self.get("method")
-            working()[TO_COMPARE] = (shown, self.get("with"))
+            # The second method of the curve was chosen; a method by default was not.
+            second = self.get("with")
+            working()[TO_COMPARE] = (shown, second) if second != "none" else ()
 
     def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
         """Values that this page takes over; bounds are never used for another data set."""

@@ -381,8 +381,8 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
             help=None if source else "Name the data source first.",
         )
         if over:
-            left = _remaining(source, total) > 0
-            way = "is too small for this ε: lower ε" if left else "is used up"
+            some = _remaining(source, total) > 0
+            way = "is too small for this ε: lower ε" if some else "is used up"
             show_error(f"The lifetime budget of this source {way}.")
             return
         # Both sentences have one line, so the page's height stays the same while the user types.
