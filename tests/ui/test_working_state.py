@@ -235,7 +235,7 @@ def test_columns_that_others_chose_are_named_in_a_release() -> None:
     assert visit(test, "release")["domain"] == "0.0,50.0;0.0,60.0"
     (columns,) = (one for one in test.multiselect if one.label == "Columns")
     assert columns.value == ["b", "a"]
-    assert "can one person have several records?" in test.error[0].value
+    assert "whether one person can have several records" in test.error[0].value
     checked(columns.set_value(["b", "c"]).run())
     assert "The domain is not declared" in test.error[0].value
     assert visit(test, "wavecluster")["columns"] == "b,c"
