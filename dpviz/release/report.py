@@ -34,7 +34,7 @@ from dpviz.release.tables import (
 )
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
 
 
 def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) -> str:
@@ -49,7 +49,7 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
     facts = cluster_facts(document)
     counting = counting_step(document)
     heads, rows = _clusters(document, facts, counting)
-    return _template().render(
+    return environment(escape=True).get_template("report.html.j2").render(
         document,
         title=title(document),
         headline=headline(document),
@@ -73,18 +73,19 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
 
 
 @cache
-def _template() -> Template:
+def environment(*, escape: bool) -> Environment:
+    """Templates of this folder; ``escape`` for HTML and XML. Values are printable."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    made = Environment(
         loader=PackageLoader("dpviz", "release"),
-        autoescape=True,
+        autoescape=escape,
         undefined=StrictUndefined,
         finalize=_printable,
         trim_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "flat": lambda values: np.ravel(values).tolist(),
         "margin": margin,
         "number": number,
@@ -92,7 +93,7 @@ def _template() -> Template:
         "plural": _plural,
         "readable": _readable,
     }
-    return environment.get_template("report.html.j2")
+    return made
 
 
 def _printable(value: Any) -> Any:
