@@ -82,22 +82,28 @@ def asked() -> dict[str, Fact]:
 
 def read_about(path: str | Path) -> dict[str, str | list[str]]:
     """Read the owner's words from a TOML or YAML file, or raise InputError."""
-    where = f"about = {shown(path, 120)}"
     try:
-        text = Path(path).read_text("utf-8-sig")
-        if str(path).lower().endswith(".toml"):
-            found = tomllib.loads(text)
-        else:
-            import yaml
-
-            try:
-                found = yaml.safe_load(text)
-            except (yaml.YAMLError, RecursionError) as error:
-                raise ValueError(error) from None
+        content = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         raise InputError(
+            f"about = {shown(path, 120)} can't be read ({reason(error)}): name a YAML or TOML file."
+        ) from None
+    return parsed(str(path), content)
+
+
+def parsed(name: str, content: bytes) -> dict[str, str | list[str]]:
+    """Owner's words from the content of a file; its name says whether it is TOML or YAML."""
+    import yaml
+
+    where = f"about = {shown(name, 120)}"
+    try:
+        text = content.decode("utf-8-sig")
+        is_toml = name.lower().endswith(".toml")
+        found = tomllib.loads(text) if is_toml else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        raise InputError(
             f"{where} can't be read ({reason(error)}): write lines such as "
-            'intended_use: "city planning".'
+            'intended_use: "city planning", in TOML with = for the colon.'
         ) from None
     return checked({} if found is None else found, where)
 
@@ -259,9 +265,7 @@ def _yaml(value: Any) -> str:
     import yaml
 
     # No text is folded, because the registry refuses folded texts.
-    text: str = yaml.safe_dump(
-        jsonable(value), sort_keys=False, allow_unicode=True, width=math.inf
-    )
+    text: str = yaml.safe_dump(jsonable(value), sort_keys=False, allow_unicode=True, width=math.inf)
     return text
 
 
@@ -312,13 +316,13 @@ def _croissant(values: Mapping[str, Any], made: Mapping[str, bytes]) -> str:
         "name": values["title"],
         "description": fact["description"],
         "license": about["license"] or UNSAID,
-        "creator": [
-            {"@type": "Organization", "name": name} for name in fact["data_curators"]
-        ],
+        "creator": [{"@type": "Organization", "name": name} for name in fact["data_curators"]],
         "datePublished": fact["publication_date"],
         "version": "1.0.0",
         "citeAs": f"{values['title']}. {', '.join(fact['data_curators'])}.",
-        "rai:personalSensitiveInformation": f"{values['privacy']['odds']} {fact['privacy_unit_details']}",
+        "rai:personalSensitiveInformation": " ".join(
+            [values["privacy"]["odds"], fact["privacy_unit_details"]]
+        ),
         "rai:dataPreprocessingProtocol": fact["preprocessing_and_hyperparameter_tuning"],
         "rai:dataManipulationProtocol": fact["mechanisms"],
         "rai:dataLimitations": f"Every number carries noise. {values['doubt_words']}".strip(),

@@ -49,7 +49,8 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
     facts = cluster_facts(document)
     counting = counting_step(document)
     heads, rows = _clusters(document, facts, counting)
-    return environment(escape=True).get_template("report.html.j2").render(
+    template = environment(escape=True).get_template("report.html.j2")
+    return template.render(
         document,
         title=title(document),
         headline=headline(document),
@@ -74,7 +75,7 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
 
 @cache
 def environment(*, escape: bool) -> Environment:
-    """Templates of this folder; ``escape`` for HTML and XML. Values are printable."""
+    """Templates of this folder, with printable values; ``escape`` for HTML and XML."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
