@@ -130,7 +130,7 @@ def _document(content: bytes, where: str) -> dict[str, Any]:
             "that a release wrote."
         )
     version = document.get("version")
-    if version not in range(1, VERSION + 1):
+    if type(version) is not int or version not in range(1, VERSION + 1):
         raise InputError(
             f"{where}: release.json has version {shown(version)} of the format, and this dpviz "
             f"reads versions 1 to {VERSION}: use the dpviz that wrote it, or a newer one."

@@ -27,7 +27,7 @@ from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.release.document import Document, document, with_earlier
 from dpviz.release.files import files
-from dpviz.release.package import About, checked
+from dpviz.release.package import About
 from dpviz.release.request import Request
 
 #: A larger budget gives almost no protection, and the factor e^epsilon has no practical meaning.
@@ -219,7 +219,6 @@ def release(
     _check_budget(budget, source, request.config.epsilon)
     account = budget.find(source)
     trial = prepared.draw(request.config.epsilon, null_sets=1)
-    about = checked(about or {})
     files(with_earlier(trial, account.entries if account else ()), about)
     # Path.absolute() would keep "out/..", which names an existing folder.
     folder = Path(os.path.abspath(folder))

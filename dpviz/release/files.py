@@ -10,7 +10,7 @@ from typing import Any
 from dpviz.families import FAMILIES
 from dpviz.family.family import Family
 from dpviz.release import geojson, pictures, report
-from dpviz.release.package import About, package, sums
+from dpviz.release.package import About, checked, package, sums
 from dpviz.release.tables import (
     Document,
     axes_of,
@@ -57,8 +57,9 @@ def files(document: Mapping[str, Any], about: About | None = None) -> dict[str, 
 
     The document is valid for ``release.schema.json`` and serializable; ``about`` has the owner's
     words. The same document and words always give the same bytes, even after the document was
-    written to ``release.json`` and read again. Raises ValueError if a number is NaN or infinite.
-    Only a release with two columns has maps, and only cells ``counts.svg``.
+    written to ``release.json`` and read again. Raises ValueError if a number is NaN or infinite,
+    and InputError if words of the owner can't be used. Only a release with two columns has maps,
+    and only cells ``counts.svg``.
     """
     text = written(document)
     document = json.loads(text)
@@ -76,7 +77,7 @@ def files(document: Mapping[str, Any], about: About | None = None) -> dict[str, 
         if of_cells:
             made["counts.svg"] = pictures.counts_svg(mapped)
     described = {name: _encoded(text) for name, text in made.items()}
-    made |= package(document, about or {}, described)
+    made |= package(document, checked(about or {}), described)
     names = {name: about for name, about in ABOUT.items() if name in {*made, *_LISTS}}
     if "clusters.geojson" in names:
         names["clusters.geojson"] += f". {axes_of(document)}"

@@ -47,6 +47,9 @@ About = Mapping[str, str | list[str]]
 #: Longest text of the owner, in characters.
 LONGEST = 5000
 
+#: Most bytes of all texts of the owner.
+_MOST_BYTES = 200_000
+
 #: What a required fact says if the owner says nothing.
 UNSAID = "(not stated by the owner of the data)"
 
@@ -66,6 +69,8 @@ class Fact:
     tier: int = 0
     required: bool = False
     choices: tuple[str, ...] = ()
+    #: Short name on the review sheet and in the form; "" if neither asks for it.
+    label: str = ""
     #: What the owner is asked for.
     help: str = ""
 
@@ -96,14 +101,18 @@ def parsed(name: str, content: bytes) -> dict[str, str | list[str]]:
     import yaml
 
     where = f"about = {shown(name, 120)}"
+    if len(content) > _MOST_BYTES:
+        raise InputError(f"{where} is larger than {_MOST_BYTES:,} bytes: write shorter texts.")
     try:
         text = content.decode("utf-8-sig")
         is_toml = name.lower().endswith(".toml")
         found = tomllib.loads(text) if is_toml else yaml.safe_load(text)
     except (ValueError, yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        why = reason(error) if mark is None else f"line {mark.line + 1} is no YAML"
         raise InputError(
-            f"{where} can't be read ({reason(error)}): write lines such as "
-            'intended_use: "city planning", in TOML with = for the colon.'
+            f"{where} can't be read ({why}): write lines such as intended_use: city planning, in "
+            'TOML intended_use = "city planning".'
         ) from None
     return checked({} if found is None else found, where)
 
