@@ -35,6 +35,7 @@ from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.names import without_packing
 from dpviz.release import Request, release
 from dpviz.release.draw import check_parts
+from dpviz.release.package import read_about
 from dpviz.release.tables import axes_of, on_map
 
 _NAMELESS = "-"
@@ -45,6 +46,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     check_options(given)
     today = date.today().isoformat()  # before the data are read
     named = _source(given)
+    about = read_about(given.about) if given.about is not None else {}
     if given.seed:
         say(f"note: --seed {given.seed} is ignored: nobody can repeat a release")
     # The random key that selects records of each person is not kept.
@@ -69,7 +71,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
         noted = _note_problems(budget)
         done = release(
             data, request, engine=engine, budget=budget, source=source, total=given.total,
-            folder=Path(given.out),
+            folder=Path(given.out), about=about,
             before=partial(_note_place, _ordered(data.columns, areas), request.domain),
         )  # fmt: skip
     # Print the stored total: another process may have created the source with a different total.

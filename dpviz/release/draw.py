@@ -28,6 +28,7 @@ from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.release.document import Document, document, with_earlier
 from dpviz.release.files import files
+from dpviz.release.package import About
 from dpviz.release.request import Request
 
 #: A larger budget gives almost no protection, and the factor e^epsilon has no practical meaning.
@@ -183,6 +184,7 @@ def release(
     source: str,
     total: float | None,
     folder: Path,
+    about: About | None = None,
     before: Callable[[], object] | None = None,
 ) -> Released:
     """Release a clustering once, and write its bundle.
@@ -207,6 +209,9 @@ def release(
         another way, or from a copy with the same bytes, the caller must name the source.
     folder
         Folder of the bundle; must be new or empty.
+    about
+        The owner's words for registry, repository and ethics board
+        (:func:`dpviz.release.package.read_about`). They are published as they are.
     before
         Function that is called after all checks, right before the debit.
     """
@@ -220,7 +225,7 @@ def release(
     _check_budget(budget, source, request.config.epsilon)
     account = budget.find(source)
     trial = prepared.draw(request.config.epsilon, null_sets=1)
-    files(with_earlier(trial, account.entries if account else ()))
+    files(with_earlier(trial, account.entries if account else ()), about)
     # Path.absolute() would keep "out/..", which names an existing folder.
     folder = Path(os.path.abspath(folder))
     part = _part(folder)
@@ -234,7 +239,7 @@ def release(
         try:
             before_it = [one for one in budget.open(source).entries if one.id < entry.id]
             drawn = with_earlier(prepared.draw(entry.epsilon), before_it)
-            bundle = files(drawn)
+            bundle = files(drawn, about)
             _publish(bundle, part, folder)
         except (InputError, PrivacyRefusal) as error:
             said = f"{str(error).rstrip('.')}; the budget is debited nevertheless."
@@ -255,6 +260,27 @@ def release(
         folder=folder,
         files=bundle,
     )
+
+
+def write_folder(made: dict[str, bytes], folder: Path) -> None:
+    """Write files to a new or empty folder, either completely or not at all."""
+    folder = Path(os.path.abspath(folder))
+    part = _part(folder)
+    try:
+        _publish(made, part, folder)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+
+
+def repeat(document: Document, dataset: Dataset, unit: str | None = None) -> Document:
+    """Run the plan of a released document on data, with new secure noise and without a debit.
+
+    ``unit`` is the column of persons, which the document does not name. The result must not be
+    published if the data are private.
+    """
+    request = _by_name(Request.of(document, unit), dataset)
+    return Prepared.build(dataset, request).draw(request.config.epsilon)
 
 
 def _by_name(request: Request, data: Dataset | Stored) -> Request:

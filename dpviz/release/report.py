@@ -37,7 +37,7 @@ from dpviz.release.tables import (
 )
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
 
 
 def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) -> str:
@@ -52,7 +52,8 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
     facts = cluster_facts(document)
     counting = counting_step(document)
     heads, rows = _clusters(document, facts)
-    return _template().render(
+    template = environment(escape=True).get_template("report.html.j2")
+    return template.render(
         document,
         title=title(document),
         headline=headline(document),
@@ -77,18 +78,19 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
 
 
 @cache
-def _template() -> Template:
+def environment(*, escape: bool) -> Environment:
+    """Templates of this folder, with printable values; ``escape`` for HTML and XML."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    made = Environment(
         loader=PackageLoader("dpviz", "release"),
-        autoescape=True,
+        autoescape=escape,
         undefined=StrictUndefined,
         finalize=_printable,
         trim_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "flat": lambda values: np.ravel(values).tolist(),
         "margin": margin,
         "number": number,
@@ -96,7 +98,7 @@ def _template() -> Template:
         "plural": _plural,
         "readable": _readable,
     }
-    return environment.get_template("report.html.j2")
+    return made
 
 
 def _printable(value: Any) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 from dpviz.base.errors import InputError, PrivacyRefusal, shown
@@ -11,9 +13,11 @@ from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.family.card import Card
 from dpviz.family.claim import claim
 from dpviz.family.family import Family
+from dpviz.family.parameter import CHOOSE, PRIVATE
 from dpviz.family.trial import Configuration
 from dpviz.grid.areas import Areas
 from dpviz.grid.domain import Domain, Outside, check_outside
+from dpviz.privacy.ledger import Neighbours
 
 #: A longer title would not fit on the report.
 _LONGEST_TITLE = 200
@@ -58,7 +62,7 @@ class Request:
                 f'title = "{shown(self.title)}" must be one line of up to {_LONGEST_TITLE} '
                 "characters that can be printed."
             )
-        if self.date and not _DATE.fullmatch(self.date):
+        if self.date and not _is_date(self.date):
             raise InputError(f'date = "{shown(self.date)}" is no date: write it as 2026-01-31.')
         if self.config.neighbours.cap > 1 and not self.persons:
             raise InputError(
@@ -118,6 +122,30 @@ class Request:
             "cap": neighbours.cap,
         }
 
+    @classmethod
+    def of(cls, document: Mapping[str, Any], unit: str | None = None) -> Request:
+        """Request of a released document; ``unit`` names the column that it does not contain."""
+        privacy, domain, chosen = (document.get(key, {}) for key in ("privacy", "domain", "chosen"))
+        family = family_of(document["method"]["name"])
+        left_out = chosen.get("parameters", ())
+        values = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in document["parameters"].items()
+            if name not in left_out
+        }
+        config: Configuration = family.config(
+            method=document["method"]["name"],
+            epsilon=privacy["epsilon"],
+            variant=document["method"]["variant"],
+            neighbours=Neighbours(relation=privacy["neighbours"], cap=privacy["cap"]),
+            **values | ({CHOOSE.name: PRIVATE} if chosen else {}),
+        )
+        # Where records were counted before, no point is outside.
+        outside: Outside = "clip" if domain["outside"] == "counted" else domain["outside"]
+        bounds = Domain(tuple(map(tuple, domain["bounds"])), declared=True)
+        return cls(config=config, domain=bounds, outside=outside, unit=unit,
+                   title=document["title"], date=document.get("date", ""))  # fmt: skip
+
     def granted(self, epsilon: float) -> Request:
         """Return the same request with the budget that was debited."""
         return replace(self, config=replace(self.config, epsilon=epsilon))
@@ -127,6 +155,13 @@ class Request:
         said = refusal(self.card, self.config, self.domain)
         if said:
             raise PrivacyRefusal(said)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return bool(_DATE.fullmatch(text) and date.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def refusal(card: Card, config: Configuration, domain: Domain | None) -> str:

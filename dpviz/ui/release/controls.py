@@ -191,12 +191,14 @@ class ReleaseDraft:
 
     active: ActiveData
     request: Request
+    #: The owner's words for registry, repository and ethics board.
+    about: dict[str, str | list[str]]
 
     @property
     def fingerprint(self) -> tuple[object, ...]:
         """Value that changes whenever the user must review the release again."""
         data = self.active.complete
-        return (self.request, data.digest, data.columns, self.active.unit)
+        return (self.request, str(self.about), data.digest, data.columns, self.active.unit)
 
 
 def declared(state: UrlState, active: ActiveData) -> Domain | None:
@@ -208,7 +210,9 @@ def declared(state: UrlState, active: ActiveData) -> Domain | None:
     return None if proposed or not active.domain.declared else active.domain
 
 
-def draft_of(state: DataState, active: ActiveData, title: str) -> ReleaseDraft:
+def draft_of(
+    state: DataState, active: ActiveData, title: str, about: dict[str, str | list[str]]
+) -> ReleaseDraft:
     """Build the draft from all controls."""
     request = Request(
         config=config_of(state, _family(state), active.neighbours),
@@ -219,7 +223,7 @@ def draft_of(state: DataState, active: ActiveData, title: str) -> ReleaseDraft:
         title=title.strip(),
         date=date.today().isoformat(),
     )
-    return ReleaseDraft(active=active, request=request)
+    return ReleaseDraft(active=active, request=request, about=about)
 
 
 def method_panel(state: DataState, columns: Sequence[str]) -> None:

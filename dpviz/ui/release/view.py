@@ -26,6 +26,7 @@ from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Released, refusal, release
 from dpviz.release.files import written
 from dpviz.release.geojson import clusters, published, without_doubtful
+from dpviz.release.package import LONGEST, asked, checked
 from dpviz.release.pictures import domain_svg
 from dpviz.release.tables import accuracy_words, doubt_words, earlier_words, headline, quote
 from dpviz.ui.data.not_taken import show_not_taken
@@ -148,7 +149,8 @@ def steps(state: DataState) -> None:
         )
         if said := title_words(title, active.dataset.columns, active.domain.bounds):
             show_warning(said)
-    draft = draft_of(state, active, title)
+        about, wrong = _about_form()
+    draft = draft_of(state, active, title, about)
     refused = stop_by(state, draft, missing, stop if now == REHEARSE else sign)
     known = not refused and is_rehearsed(state, draft)
     is_done = {FILE: not chosen.unread, WHERE: placed, WHO: farthest(state) > WHO and not missing,
@@ -170,7 +172,7 @@ def steps(state: DataState) -> None:
             with meaning:
                 left = _remaining(source, total)
                 epsilon_panel(config.epsilon, config.neighbours, persons=persons, left=left)
-            if not refused:
+            if not refused and not wrong:
                 confirm(state, draft, source, total)
 
 
@@ -178,6 +180,29 @@ def _ask(question: str, more: str) -> None:
     """Show the question of a step as its heading."""
     st.markdown(f"### {plain_text(question)}")
     show_caption(more)
+
+
+def _about_form() -> tuple[dict[str, str | list[str]], bool]:
+    """Ask for the owner's words; return them, and whether they can't be used."""
+    with st.expander("Your words for a registry and an ethics board (optional)"):
+        show_caption("They are published as they are, and the files say that they are yours.")
+        given: dict[str, str | list[str]] = {}
+        for one in asked().values():
+            if one.label:
+                text = st.text_area(
+                    one.label,
+                    help=one.help + ("; one in each line" if one.kind == "list" else ""),
+                    max_chars=LONGEST,
+                    height=68,
+                    key=f"release:about:{one.name}",
+                    persist_state="session",
+                )
+                given[one.name] = text.splitlines() if one.kind == "list" else text
+        try:
+            return checked(given), False
+        except InputError as error:
+            show_error(error)
+            return {}, True
 
 
 def stop_by(state: UrlState, draft: ReleaseDraft, missing: str, place: DeltaGenerator) -> str:
@@ -449,10 +474,12 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         f"Protects {unit}; neighbouring data sets have {RELATION_TITLES[neighbours.relation]}.",
         rehearsed(state, draft),
         *opening,
+        *([f"Your words are published as they are: {', '.join(draft.about)}."] * bool(draft.about)),
         f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”, then "
         "runs the method once, with noise that nobody can repeat.",
         "The bundle: private cells or centres, private counts, parameters, domain, names of the "
-        "columns, ledger, title and day; as JSON, CSV, GeoJSON, pictures and a report of one page. "
+        "columns, ledger, title and day; as JSON, CSV, GeoJSON, pictures and a report of one page, "
+        "and files for a registry, an ethics board and a repository. "
         "It has no true count, no score, no number of records, no seed and no file name.",
         f"Why it is private: {card.variant('sound').reason}",
     ]
@@ -520,6 +547,7 @@ def _go(draft: ReleaseDraft, source: str, total: float | None) -> None:
                 source=source,
                 total=total,
                 folder=folder,
+                about=draft.about,
             )
     except PrivacyRefusal as error:
         show_error(f"Refused: {error}", icon=":material/block:")
@@ -570,7 +598,7 @@ def bundle() -> bool:
               icon=":material/folder_zip:", type="primary")  # fmt: skip
         for file, (label, kind, icon) in _FILES.items():
             if file in done.files:
-                ending = file.partition(".")[2]
+                ending = file.partition(".")[2] if file != "sheet.html" else file
                 _save(label, done.files[file], f"{name}.{ending}", kind, icon=icon)
         if document.get("doubtful", {}).get("clusters") and "clusters.geojson" in done.files:
             # The choice reads only released numbers, so it costs no budget.
@@ -597,6 +625,7 @@ def bundle() -> bool:
 #: Files with a button of their own: label, type and icon.
 _FILES = {
     "report.html": ("Report (HTML)", "text/html", ":material/article:"),
+    "sheet.html": ("Review sheet (HTML)", "text/html", ":material/fact_check:"),
     "clusters.geojson": ("Map (GeoJSON)", "application/geo+json", ":material/map:"),
     "cells.csv": ("Table (CSV)", "text/csv", ":material/table:"),
     "centers.csv": ("Table (CSV)", "text/csv", ":material/table:"),
