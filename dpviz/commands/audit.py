@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import argparse
+import ast
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from dpviz.audit import AuditResult, audit, scenarios
+from dpviz.audit.external import RUNS, audit_external
+from dpviz.audit.pairs import PAIRS
 from dpviz.audit.scenarios import find
 from dpviz.audit.steps import BUGS, CLAIM, REASONS, StepResult, table
+from dpviz.base.errors import InputError, shown
 from dpviz.commands.output import progress_line
 from dpviz.family.comparison import Report
+from dpviz.grid.domain import Domain
 
 
 def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Audit one method in one scenario, list its scenarios, or show what an audit can detect."""
+    """Audit one method in one scenario, list its scenarios, or show what an audit can detect.
+
+    Or audit anybody's estimator or program on all pairs of data sets.
+    """
+    if given.command or ":" in (given.method or ""):
+        return _external(given)
+    if given.method is None:
+        raise InputError(
+            "METHOD is missing: give a method, MODULE:CLASS, FILE.py:CLASS or --command PROGRAM."
+        )
+    for name in ("set", "publishes", "markdown"):
+        if getattr(given, name):
+            raise InputError(
+                f"--{name} applies only to MODULE:CLASS, FILE.py:CLASS and --command: leave it out."
+            )
+    if len(given.claim) != 1:
+        raise InputError(f"--claim {_numbers(given.claim)}: give one number, for example 1.")
     if given.list:
         return _listed(given.method, given.variant)
     if given.steps:
@@ -21,7 +44,7 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
     result = audit(
         given.method,
         given.variant,
-        claim=given.claim,
+        claim=given.claim[0],
         runs=given.runs,
         scenario=given.scenario,
         seed=given.seed,
@@ -30,6 +53,54 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
     # JSON calls the description "says".
     report = {"says" if name == "description" else name: v for name, v in asdict(result).items()}
     return report, _as_text(result)
+
+
+def _external(given: argparse.Namespace) -> tuple[Report, str]:
+    if given.list:
+        listed = [{"name": one.name, "says": one.description} for one in PAIRS.values()]
+        lines = [f"{one['name']:<24} {one['says']}" for one in listed]
+        return {"scenarios": listed}, "\n".join(lines)
+    if given.command and given.method:
+        raise InputError(f"--command and {shown(given.method)}: give only one of both.")
+    if given.steps:
+        raise InputError("--steps applies only to methods of dpviz: leave it out.")
+    if not 1 <= len(given.claim) <= 2:
+        raise InputError(
+            f"--claim {_numbers(given.claim)}: give epsilon, or epsilon and delta, such as 1,1e-6."
+        )
+    result = audit_external(
+        given.method,
+        command=given.command,
+        given=dict(map(_parameter, given.set or ())),
+        claim=given.claim[0],
+        delta=given.claim[1] if len(given.claim) == 2 else 0.0,
+        runs=RUNS if given.runs is None else given.runs,
+        scenario=given.scenario,
+        box=Domain.parse(given.domain).bounds,
+        relation=given.neighbours,
+        publishes=given.publishes,
+        header=not given.no_header,
+        seconds=given.seconds,
+        memory=given.memory,
+        seed=given.seed,
+        progress=progress_line("runs"),
+    )
+    return asdict(result), result.markdown() if given.markdown else result.text()
+
+
+def _numbers(values: Sequence[float]) -> str:
+    return ",".join(f"{value:g}" for value in values)
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """Name and value of a parameter; a value that is no literal of Python is a text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError(f'--set "{shown(text)}" has no value: give NAME=VALUE.')
+    try:
+        return name.strip(), ast.literal_eval(value.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return name.strip(), value
 
 
 def _listed(method: str, variant: str) -> tuple[Report, str]:
