@@ -378,7 +378,7 @@ class _Process:
         try:
             self._facts = self._first()
         except BaseException:
-            self._kill()
+            self.__exit__()
             raise
         return self
 

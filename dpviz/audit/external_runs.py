@@ -284,7 +284,10 @@ def _run(run: Callable[[np.ndarray, int], Iterator[Named]], points: Any, seed: i
 
 def words(error: BaseException) -> str:
     """Kind and message of an error, on one line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())[:400]
+    said: object = error
+    if isinstance(error, OSError) and error.strerror:
+        said = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    return " ".join(f"{type(error).__name__}: {said}".split()).rstrip(".")[:400]
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ def _largest(columns: int) -> Made:
     return _groups(columns, (10, 10), 0.0), np.full(columns, 0.8), 20
 
 
-def _between(columns: int) -> Made:
+def _halfway(columns: int) -> Made:
     return _groups(columns, (15, 15), 0.05), np.full(columns, 0.5), 30
 
 
@@ -123,7 +123,7 @@ PAIRS = {
         Pair("removed", "Two groups of 20 records; one more, first in the list.", _removed),
         Pair("duplicate", "20 equal records; one more equal record.", _duplicate),
         Pair("largest", "Two groups of 10 records; one more makes one the largest.", _largest),
-        Pair("between", "Two groups of 15 records; one more halfway between them.", _between),
+        Pair("halfway", "Two groups of 15 records; one more halfway between them.", _halfway),
         Pair("empty", "No record; one record in a corner.", _empty, few=True),
         Pair("second", "One record; one more in the opposite corner.", _second, few=True),
         Pair("shifted", "40 records, in turn in opposite corners; one more comes first.", _shifted),
