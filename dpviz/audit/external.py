@@ -254,7 +254,9 @@ def audit_external(
             names, gain = _gain(sides, delta)
             choices.append((gain, number, sides))
             seen.append(
-                PairSeen(name=pair.name, description=pair.description, chosen=max(gain, 0.0))
+                PairSeen(
+                    name=pair.name, description=pair.described(relation), chosen=max(gain, 0.0)
+                )
             )
             score_count += len(names)
         if not choices:
@@ -295,7 +297,7 @@ def audit_external(
         confidence=CONFIDENCE,
         runs=runs,
         scenario=pair.name,
-        description=pair.description,
+        description=pair.described(relation),
         event=words,
         violated=bool(repeats or bound.epsilon > claim),
         repeats=repeats,

@@ -36,6 +36,12 @@ class Pair:
     usual: bool = True
     few: bool = False
 
+    def described(self, relation: Relation) -> str:
+        """Description of both data sets."""
+        if relation == "add_remove":
+            return self.description
+        return f"{self.description} It replaces another record."
+
     def points(self, box: Box, relation: Relation = "add_remove") -> tuple[Floats, Floats]:
         """Both data sets in the box, each with shape (n, d)."""
         rest, new, place = self.make(len(box))

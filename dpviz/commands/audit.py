@@ -36,7 +36,7 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
                 f"--{name} applies only to MODULE:CLASS, FILE.py:CLASS and --command: leave it out."
             )
     if len(given.claim) != 1:
-        raise InputError(f"--claim {_numbers(given.claim)}: give one number, for example 1.")
+        raise InputError(f'--claim "{_numbers(given.claim)}": give one number, for example 1.')
     if given.list:
         return _listed(given.method, given.variant)
     if given.steps:
@@ -66,7 +66,8 @@ def _external(given: argparse.Namespace) -> tuple[Report, str]:
         raise InputError("--steps applies only to methods of dpviz: leave it out.")
     if not 1 <= len(given.claim) <= 2:
         raise InputError(
-            f"--claim {_numbers(given.claim)}: give epsilon, or epsilon and delta, such as 1,1e-6."
+            f'--claim "{_numbers(given.claim)}": give epsilon, or epsilon and delta, for example '
+            "1,1e-6."
         )
     result = audit_external(
         given.method,

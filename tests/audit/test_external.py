@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpviz.audit import assert_private, audit_external
+from dpviz.audit import assert_private, audit_external, external
 from dpviz.audit.bounds import FEWEST, best_event, highest, lower_bound, visible
 from dpviz.audit.external import _table
 from dpviz.audit.external_runs import MOST_NUMBERS, numbers, row
@@ -141,6 +141,41 @@ def found(name: str, bug: str | None, runs: int, **how: Any) -> Any:
     return audit_external(code(name), given=given, runs=runs, **how)
 
 
+class Silent:
+    """A process without code: noise that depends on no record, and the seeds of all runs."""
+
+    seeds: dict[str, list[int]]
+
+    def __init__(self, *_: object) -> None:
+        self.unseen: dict[str, str] = {}
+
+    def __enter__(self) -> Silent:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing has to end."""
+
+    def begin(self, *_: object) -> list[str]:
+        return []
+
+    def rows(self, points: Any, seeds: list[int], where: str) -> list[Any]:
+        self.seeds.setdefault(where, []).extend(seeds)
+        streams = (np.random.default_rng(seed) for seed in seeds)
+        return [[("x", [50], stream.random(50))] for stream in streams]
+
+
+def test_the_test_has_new_runs_with_seeds_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    Silent.seeds = {}
+    monkeypatch.setattr(external, "_Process", Silent)
+    result = audit_external("no:code", runs=900)
+    # With runs that were used for the choice, the best of 50 scores on 10 pairs would look private.
+    assert result.epsilon_lower < 0.2
+    first, *others = Silent.seeds.values()
+    first[:40] = []  # the comparison of two processes
+    seeds = [*first, *(seed for part in others for seed in part)]
+    assert len(set(seeds)) == len(seeds) == 2 * (10 * 200 + 3 * 250 + 450)
+
+
 @pytest.mark.exhaustive(reason="test_an_audit_of_a_class_in_a_test has one bug, daily")
 @pytest.mark.parametrize(("bug", "runs"), BUGS.items(), ids=BUGS)
 def test_every_planted_bug_of_kmeans_is_found(bug: str, runs: int) -> None:
@@ -177,7 +212,7 @@ def test_a_fixed_seed_of_the_module_is_found_though_runs_differ() -> None:
 
 
 def test_an_audit_of_all_pairs_can_be_repeated_by_its_lines(capsys: Any) -> None:
-    result = found("TinyNumbers", "noise", 200)
+    result = found("TinyNumbers", "noise", 100)
     assert result.violated
     assert {one.name for one in result.pairs} == {one.name for one in pairs()}
     assert result.unseen == {"printed text": "not read"}
@@ -263,13 +298,14 @@ def test_the_command_has_the_keys_of_the_contract(capsys: Any) -> None:
         ([f"{FILE}:None"], "can't be loaded (AttributeError"),
         ([f"{FILE}:LaplaceSum", "--set", "x=1"], "no parameter x: choose from epsilon, bug"),
         ([f"{FILE}:LaplaceSum", "--set", "x"], '--set "x" has no value: give NAME=VALUE'),
-        ([f"{FILE}:LaplaceSum", "--claim", "1,2,3"], "--claim 1,2,3: give epsilon, or epsilon and"),
+        ([f"{FILE}:LaplaceSum", "--claim", "1,2,3"], '--claim "1,2,3": give epsilon, or epsilon'),
         ([f"{FILE}:LaplaceSum", "--claim", "1,2"], "delta = 2: give a number from 0"),
         ([f"{FILE}:LaplaceSum", "--scenario", "x"], 'scenario = "x" is unknown: choose from far'),
         ([f"{FILE}:LaplaceSum", "--steps"], "--steps applies only to methods of dpviz"),
         ([f"{FILE}:LaplaceSum", "--command", "true"], "give only one of both"),
+        ([f"{FILE}:LaplaceSum", "--claim", ","], '--claim "": give epsilon, or epsilon and delta'),
         (["privqt", "--set", "x=1"], "--set applies only to MODULE:CLASS"),
-        (["privqt", "--claim", "1,0.1"], "--claim 1,0.1: give one number"),
+        (["privqt", "--claim", "1,0.1"], '--claim "1,0.1": give one number'),
         (["--command", "no-such-program {data}"], "every run fails (FileNotFoundError"),
     ],
 )
