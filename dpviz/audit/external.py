@@ -19,6 +19,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from tempfile import TemporaryDirectory
 from threading import Timer
 from typing import Any
 from zlib import crc32
@@ -369,6 +370,8 @@ class _Process:
         self.unseen: dict[str, str] = {}
 
     def __enter__(self) -> _Process:
+        # A killed process can't remove its files.
+        self._folder = TemporaryDirectory(prefix="dpviz-audit-")
         self._process = subprocess.Popen(
             [sys.executable, external_runs.__file__],
             stdin=subprocess.PIPE,
@@ -385,7 +388,8 @@ class _Process:
         return self
 
     def _first(self) -> Any:
-        self._say(json.dumps({**self._asked, "path": [one for one in sys.path if one]}))
+        more = {"path": [one for one in sys.path if one], "folder": self._folder.name}
+        self._say(json.dumps({**self._asked, **more}))
         facts = self._answer(_LOADING, "while it was loaded")
         if "failed" in facts:
             raise InputError(
@@ -489,6 +493,7 @@ class _Process:
             with suppress(OSError):
                 assert pipe  # noqa: S101 - a pipe
                 pipe.close()
+        self._folder.cleanup()
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -142,7 +141,7 @@ class Program:
         self.words = shlex.split(asked["command"])
         self.header = asked["header"]
         # The name of the file is the same in all runs, because a program may print it.
-        self.file = Path(tempfile.mkdtemp()) / "data.csv"
+        self.file = Path(asked["folder"]) / "data.csv"
         self.unseen = {"standard error": "not read"}
         self.last: np.ndarray | None = None
 

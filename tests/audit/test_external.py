@@ -266,7 +266,11 @@ def test_cancelling_ends_the_code() -> None:
 SUM = "import sys; x = open(sys.argv[1]).read().split()[1:]; print('there are', len(x), 'rows')"
 
 
-def test_a_program_is_audited_by_what_it_prints(capsys: Any, tmp_path: Path) -> None:
+def test_a_program_is_audited_by_what_it_prints(
+    capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "left").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", f"{tmp_path}/left")
     (tmp_path / "count.py").write_text(SUM)
     command = f"{sys.executable} {tmp_path}/count.py {{data}}"
     line = ["audit", "--command", command, "--runs", "20", "--scenario", "duplicate", "--json"]
@@ -276,6 +280,7 @@ def test_a_program_is_audited_by_what_it_prints(capsys: Any, tmp_path: Path) -> 
     assert report["event"].endswith("0.0% without")
     assert report["event"].startswith("printed number 1 ")
     assert report["epsilon_lower"] == pytest.approx(report["highest"])
+    assert not list((tmp_path / "left").iterdir())
 
 
 def test_the_command_has_the_keys_of_the_contract(capsys: Any) -> None:
