@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from dpviz.audit import AuditResult, audit, scenarios
-from dpviz.audit.external import RUNS, audit_external
+from dpviz.audit.external import BOX, MEMORY, RUNS, SECONDS, audit_external
 from dpviz.audit.pairs import PAIRS
 from dpviz.audit.scenarios import find
 from dpviz.audit.steps import BUGS, CLAIM, REASONS, StepResult, table
@@ -17,6 +17,11 @@ from dpviz.base.errors import InputError, shown
 from dpviz.commands.output import progress_line
 from dpviz.family.comparison import Report
 from dpviz.grid.domain import Domain
+
+#: Options that only audits of an estimator or program have.
+_OF_CODE = (
+    "set", "publishes", "domain", "neighbours", "no-header", "seconds", "memory", "markdown",
+)  # fmt: skip
 
 
 def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
@@ -30,20 +35,17 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
         raise InputError(
             "METHOD is missing: give a method, MODULE:CLASS, FILE.py:CLASS or --command PROGRAM."
         )
-    for name in ("set", "publishes", "markdown"):
-        if getattr(given, name):
-            raise InputError(
-                f"--{name} applies only to MODULE:CLASS, FILE.py:CLASS and --command: leave it out."
-            )
+    _refuse(given, _OF_CODE, "MODULE:CLASS, FILE.py:CLASS and --command")
     if len(given.claim) != 1:
         raise InputError(f'--claim "{_numbers(given.claim)}": give one number, for example 1.')
+    variant = given.variant or "sound"
     if given.list:
-        return _listed(given.method, given.variant)
+        return _listed(given.method, variant)
     if given.steps:
         return _steps(given.method)
     result = audit(
         given.method,
-        given.variant,
+        variant,
         claim=given.claim[0],
         runs=given.runs,
         scenario=given.scenario,
@@ -62,8 +64,7 @@ def _external(given: argparse.Namespace) -> tuple[Report, str]:
         return {"scenarios": listed}, "\n".join(lines)
     if given.command and given.method:
         raise InputError(f"--command and {shown(given.method)}: give only one of both.")
-    if given.steps:
-        raise InputError("--steps applies only to methods of dpviz: leave it out.")
+    _refuse(given, ("steps", "variant"), "methods of dpviz")
     if not 1 <= len(given.claim) <= 2:
         raise InputError(
             f'--claim "{_numbers(given.claim)}": give epsilon, or epsilon and delta, for example '
@@ -77,16 +78,24 @@ def _external(given: argparse.Namespace) -> tuple[Report, str]:
         delta=given.claim[1] if len(given.claim) == 2 else 0.0,
         runs=RUNS if given.runs is None else given.runs,
         scenario=given.scenario,
-        box=Domain.parse(given.domain).bounds,
-        relation=given.neighbours,
+        box=BOX if given.domain is None else Domain.parse(given.domain).bounds,
+        relation=given.neighbours or "add_remove",
         publishes=given.publishes,
         header=not given.no_header,
-        seconds=given.seconds,
-        memory=given.memory,
+        seconds=SECONDS if given.seconds is None else given.seconds,
+        memory=MEMORY if given.memory is None else given.memory,
         seed=given.seed,
         progress=progress_line("runs"),
     )
     return asdict(result), result.markdown() if given.markdown else result.text()
+
+
+def _refuse(given: argparse.Namespace, names: Sequence[str], only: str) -> None:
+    """Raise InputError if an option is given that applies only to something else."""
+    for name in names:
+        value = getattr(given, name.replace("-", "_"))
+        if value is not None and value is not False:  # but 0 is given
+            raise InputError(f"--{name} applies only to {only}: leave it out.")
 
 
 def _numbers(values: Sequence[float]) -> str:
