@@ -236,7 +236,7 @@ def audit_external(
         with _Process(code, asked, seconds) as other:
             other.begin(values, {})
             again = _Audited(other, chosen_pairs, box, relation, seed + 1, work)
-            repeats, more = _compared(audited.rows(0, 0, 0, _TWICE), again.rows(0, 0, 0, _TWICE))
+            repeats, more = _compared(audited.rows(0, 1, 0, _TWICE), again.rows(0, 1, 0, _TWICE))
         notes += more
         # A part of the choosing runs is enough to see which pairs show little.
         begun = half if half <= _FIRST else max(half // 4, _FIRST)
@@ -261,7 +261,10 @@ def audit_external(
             )
             score_count += len(names)
         if not choices:
-            raise InputError(f"{shown(code)} refuses both data sets: choose another scenario.")
+            raise InputError(
+                f"{shown(code, 120)} refuses the first data set ({shown(sides[0][0], 200)}): choose "
+                "another scenario."
+            )
         choices.sort(key=lambda one: -one[0])
         if begun < half:
             for _, number, sides in choices[:_KEPT]:

@@ -174,6 +174,8 @@ class Unfriendly(_Mechanism):
             self.large_ = np.ones(2**33)
         if self.bug == "raises":
             raise KeyError("x\ny")
+        if self.bug == "empty" and not len(X):
+            raise ValueError("there is no record")
         if self.bug == "error for a record" and X.max(initial=0) > 0.9:
             raise ValueError("a record is far from the others")
         self.answer_ = np.random.laplace() + len(X)  # noqa: NPY002

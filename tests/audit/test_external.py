@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 import sys
 from collections import Counter
@@ -254,6 +255,12 @@ def test_an_error_that_depends_on_a_record_shows_it() -> None:
     assert result.violated
     assert "error" in result.event
     assert "100 of 200 choosing runs on the pair far end with an error" in str(result.notes)
+
+
+def test_code_that_needs_a_record_may_refuse_an_empty_data_set() -> None:
+    refused = "refuses the first data set (ValueError: there is no record): choose another"
+    with pytest.raises(InputError, match=re.escape(refused)):
+        found("Unfriendly", "empty", 20, scenario="empty")
 
 
 def test_cancelling_ends_the_code() -> None:
