@@ -236,7 +236,9 @@ def audit_external(
         with _Process(code, asked, seconds) as other:
             other.begin(values, {})
             again = _Audited(other, chosen_pairs, box, relation, seed + 1, work)
-            repeats, more = _compared(audited.rows(0, 1, 0, _TWICE), again.rows(0, 1, 0, _TWICE))
+            side = int(chosen_pairs[0].few)  # a data set that all code accepts
+            both = (one.rows(0, side, 0, _TWICE) for one in (audited, again))
+            repeats, more = _compared(*both)
         notes += more
         # A part of the choosing runs is enough to see which pairs show little.
         begun = half if half <= _FIRST else max(half // 4, _FIRST)
@@ -262,8 +264,8 @@ def audit_external(
             score_count += len(names)
         if not choices:
             raise InputError(
-                f"{shown(code, 120)} refuses the first data set ({shown(sides[0][0], 200)}): choose "
-                "another scenario."
+                f"{shown(code, 120)} refuses the first data set ({shown(sides[0][0], 200)}): "
+                "choose another scenario."
             )
         choices.sort(key=lambda one: -one[0])
         if begun < half:

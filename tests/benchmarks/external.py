@@ -1,4 +1,4 @@
-"""False alarms of audits of sound code: `python -m tests.benchmarks.external [AUDITS [RUNS [SEED]]]`.
+"""False alarms of audits of sound code: `python -m tests.benchmarks.external AUDITS RUNS SEED`.
 
 All private estimators of dpviz in their sound variants, and the mechanisms of the tests without
 bugs, are audited in turn at a claim of 1, which is their budget. Mechanisms are audited on all
