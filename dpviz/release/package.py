@@ -28,8 +28,8 @@ from dpviz.release.report import environment
 from dpviz.release.tables import (
     Document,
     cluster_facts,
-    counted_words,
     counting_step,
+    counting_words,
     doubt_words,
     earlier_words,
     headline,
@@ -196,7 +196,7 @@ def _values(document: Document, about: About) -> dict[str, Any]:
         "headline": headline(document),
         "quote": quote(document),
         "run_line": run_line(document),
-        "counted_words": counted_words(document),
+        "counting_words": counting_words(document),
         "earlier_words": earlier_words(document),
         "doubt_words": doubt_words(document),
         "clusters": cluster_facts(document),

@@ -39,6 +39,21 @@ def _of(file: str, *tests: str, **changes: tuple[str, str]) -> dict[str, Mistake
 
 MISTAKES: dict[str, Mistake] = {
     **_of(
+        "audit/bounds.py",
+        "audit/test_external.py",
+        delta_is_not_allowed=("np.maximum(low - delta, 0)", "low"),
+    ),
+    **_of(
+        "audit/external.py",
+        "audit/test_external.py",
+        the_test_repeats_the_choosing_runs=(
+            "audited.rows(number, side, half, runs)",
+            "audited.rows(number, side, 0, runs - half)",
+        ),
+        a_new_process_is_not_compared=("return True, [", "return False, ["),
+        small_numbers_are_rounded_away=("without * scales, joined * scales", "without, joined"),
+    ),
+    **_of(
         "wavecluster/fates.py",
         "wavecluster/test_fates.py",
         pieces_are_of_the_cluster_before=(
