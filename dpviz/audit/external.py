@@ -224,6 +224,7 @@ def audit_external(
         "box": [list(bounds) for bounds in box],
         "probes": np.hstack([probes, np.tile(middle, (len(probes), 1))]).tolist(),
         "memory": memory * 2**20,
+        "scenario": scenario,
     }
     values = dict(given or {})
     code = target or command or ""
@@ -629,6 +630,8 @@ def _repeat(
     words += ["--runs", str(runs), "--seed", str(seed)]
     words += ["--domain", ";".join(f"{low!r},{high!r}" for low, high in box)]
     words += ["--neighbours", relation]
+    if asked["scenario"]:
+        words += ["--scenario", asked["scenario"]]
     if asked["publishes"]:
         words += ["--publishes", ",".join(asked["publishes"])]
     if not asked["header"]:

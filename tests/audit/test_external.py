@@ -204,6 +204,7 @@ def test_an_audit_of_a_class_in_a_test() -> None:
     result = assert_private(LaplaceSum, claim=4.0, runs=100, scenario="far")
     assert result.parameters == {"epsilon": "4.0"}  # the claim is the budget
     assert result.repeat[0].startswith("dpviz audit tests.audit.external_code:LaplaceSum --set")
+    assert result.repeat[0].endswith("--scenario far")
 
 
 def test_a_fixed_seed_of_the_module_is_found_though_runs_differ() -> None:
