@@ -264,7 +264,7 @@ class _Names(NodeVisitor):
 
 #: Words that are computed from the released document alone, beside its own fields.
 COMPUTED = {
-    "slug", "title", "tier", "run_line", "headline", "counted_words", "earlier_words", "steps",
+    "slug", "title", "tier", "run_line", "headline", "counting_words", "earlier_words", "steps",
     "mechanisms", "owners",
 }  # fmt: skip
 

@@ -498,6 +498,9 @@ def test_the_one_recommended_plan_is_taken_by_a_button_and_stays_on_the_screen(
     said = next(one.value for one in test.info if one.value.startswith("Recommended: "))
     assert button_says in said
     assert "expect about " in said
+    # A plan that a better one replaces does not look like good news.
+    assert any(one.value.startswith("Expect about ") for one in test.warning)
+    assert not any(one.value.startswith("Expect about ") for one in test.info)
     # There is only one piece of advice: other sizes of clusters and other sets are not mentioned.
     assert not any("in hindsight" in one.value for one in test.caption)
     expected = said.partition("expect about ")[2].split()[0]
