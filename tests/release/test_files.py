@@ -201,7 +201,9 @@ def test_the_document_alone_decides_every_byte(document):
 )
 def test_which_files_there_are_and_each_is_told_of(name, expected):
     made = files(DOCUMENTS[name]())
-    always = {"report.html", "README.txt", "release.json", "release.schema.json"}
+    always = {"report.html", "README.txt", "release.json", "release.schema.json", "SHA256SUMS"}
+    always |= {"sheet.html", "registry.yaml", "croissant.json", "ddi.xml"}
+    always |= {"open.ipynb", "repeat.ipynb"}
     assert set(made) == expected | always
     listed = re.findall(r"^  (\S+)  +\S", made["README.txt"].decode(), flags=re.MULTILINE)
     assert listed == list(made)

@@ -466,6 +466,27 @@ def test_doubtful_clusters_can_be_left_out_without_another_spend(page, home: Pat
     assert [account.spent for account in accounts(home)] == spent
 
 
+def test_the_owner_s_words_are_reviewed_and_published_as_theirs(page, home: Path) -> None:
+    test = page(data="incomes", method="privthr", g=16)
+    checked(control(test.text_area, "release:about:data_curators").set_value("A\n B").run())
+    checked(control(test.text_area, "release:about:contact").set_value("a\x0bb").run())
+    assert any("contact must be up to" in one.value for one in test.error)
+    assert not has_button(test, "Review the release")
+    checked(control(test.text_area, "release:about:contact").set_value("a@example.org").run())
+    test = press(test, "Review the release")
+    assert any(
+        "published as they are: data_curators, contact" in one.value for one in test.markdown
+    )
+    checked(control(test.text_area, "release:about:contact").set_value("").run())
+    assert not has_button(test, "Debit")
+    release_now(test)
+    (folder,) = (home / "releases").iterdir()
+    assert (folder / "about.yaml").read_text() == "data_curators:\n- A\n- B\n"
+    assert "The owner says:</b> A, B" in (folder / "sheet.html").read_text("utf-8")
+    labels = [one.proto.label for one in test.get("download_button")]
+    assert "Review sheet (HTML)" in labels
+
+
 @pytest.mark.parametrize(
     ("link", "button_says", "changes"),
     [
