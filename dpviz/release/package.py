@@ -288,9 +288,10 @@ class _Table:
 
     @classmethod
     def of(cls, name: str, content: bytes) -> _Table:
-        rows = csv.reader(io.StringIO(content.decode()))
-        columns = tuple(next(rows))
-        return cls(name=name, columns=columns, rows=sum(1 for _ in rows))
+        reader = csv.reader(io.StringIO(content.decode()))
+        columns = tuple(next(reader))
+        # Only the header may have line breaks within a cell.
+        return cls(name=name, columns=columns, rows=content.count(b"\n") - reader.line_num)
 
     def kind(self, column: int) -> str:
         """Type of the numbers of a column, by its place: marks and clusters are whole numbers."""

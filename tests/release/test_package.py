@@ -363,8 +363,8 @@ def test_a_bundle_is_read_and_written_again_byte_by_byte(folder: Path, inside: s
     assert "about.yaml" not in found.files({})
 
 
-def old(folder: Path, *, version: int = 1) -> Path:
-    """A bundle as a version without hashes and files for others wrote it."""
+def old(folder: Path) -> Path:
+    """Make a bundle as a version without hashes and files for others wrote it."""
     readme = [
         line
         for line in (folder / "README.txt").read_text("utf-8").splitlines(keepends=True)
@@ -373,7 +373,6 @@ def old(folder: Path, *, version: int = 1) -> Path:
     for name in NEW:
         (folder / name).unlink(missing_ok=True)
     (folder / "README.txt").write_text("".join(readme), "utf-8")
-    assert json.loads((folder / "release.json").read_text("utf-8"))["version"] == version
     return folder
 
 
@@ -381,10 +380,17 @@ NEW = ("sheet.html", "registry.yaml", "croissant.json", "ddi.xml", "open.ipynb",
        "about.yaml", "SHA256SUMS")  # fmt: skip
 
 
-def test_bundles_of_the_version_before_are_read_and_get_the_new_files(folder: Path) -> None:
-    found = read_bundle(old(folder))
-    assert not found.hashed
-    assert set(NEW) - {"about.yaml"} <= set(found.files())
+def test_a_bundle_of_the_version_before_is_read_and_gets_the_new_files(home: Path) -> None:
+    """An older version of dpviz wrote this bundle, in version 1 of the format."""
+    path = Path(__file__).with_name("version_1.zip")
+    found = read_bundle(path)
+    assert (found.document["version"], found.hashed) == (1, False)
+    assert command("report", path, "--out", home / "again") == 0
+    assert {one.name for one in (home / "again").iterdir()} >= set(NEW) - {"about.yaml"}
+    assert read_bundle(home / "again").hashed
+    with zipfile.ZipFile(path) as archive:
+        for name in ("release.json", "cells.csv"):
+            assert archive.read(name) == (home / "again" / name).read_bytes()
 
 
 def change(name: str, old: str, new: str) -> Callable[[Path], None]:
