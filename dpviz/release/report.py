@@ -19,25 +19,22 @@ from dpviz.release.formatting import cut, fixed, number, printable
 from dpviz.release.tables import (
     ClusterFacts,
     Document,
-    accuracy_words,
     axes_of,
     cluster_facts,
-    count_words,
+    counted_words,
     counting_step,
-    counting_words,
     doubt_words,
     earlier_words,
     headline,
     margin,
     place_words,
     quote,
-    reach_words,
     run_line,
     title,
 )
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Template
 
 
 def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) -> str:
@@ -51,16 +48,13 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
     privacy, domain = document["privacy"], document["domain"]
     facts = cluster_facts(document)
     counting = counting_step(document)
-    heads, rows = _clusters(document, facts)
-    template = environment(escape=True).get_template("report.html.j2")
-    return template.render(
+    heads, rows = _clusters(document, facts, counting)
+    return _template().render(
         document,
         title=title(document),
         headline=headline(document),
         quote=quote(document),
-        spots=_spots(document, facts),
-        accuracy_words=accuracy_words(document),
-        counting_words=counting_words(document),
+        spots=_spots(document, facts, counting),
         run_line=run_line(document),
         # The maps are markup already; their texts are escaped.
         maps={name: Markup(text) for name, text in made.items() if name.endswith(".svg")},
@@ -68,6 +62,7 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
         counting=counting,
         earlier_words=earlier_words(document),
         doubt_words=doubt_words(document),
+        counted_words=counted_words(document),
         cluster_heads=heads,
         cluster_rows=rows,
         ledger_rows=_ledger(privacy["ledger"]),
@@ -78,19 +73,18 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
 
 
 @cache
-def environment(*, escape: bool) -> Environment:
-    """Templates of this folder, with printable values; ``escape`` for HTML and XML."""
+def _template() -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("dpviz", "release"),
-        autoescape=escape,
+        autoescape=True,
         undefined=StrictUndefined,
         finalize=_printable,
         trim_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters |= {
+    environment.filters |= {
         "flat": lambda values: np.ravel(values).tolist(),
         "margin": margin,
         "number": number,
@@ -98,27 +92,32 @@ def environment(*, escape: bool) -> Environment:
         "plural": _plural,
         "readable": _readable,
     }
-    return made
+    return environment.get_template("report.html.j2")
 
 
 def _printable(value: Any) -> Any:
     return value if hasattr(value, "__html__") else printable(str(value))
 
 
-def _spots(document: Document, facts: Sequence[ClusterFacts]) -> list[dict[str, Any]]:
-    """Clusters of the first page: sure ones first, then the largest; each number has its band."""
+def _spots(
+    document: Document, facts: Sequence[ClusterFacts], counting: Mapping[str, Any] | None
+) -> list[dict[str, Any]]:
+    """Clusters of the first page: sure ones first, then the largest; each number has its error."""
     columns, spacings = document["domain"]["columns"], _spacings(document)
     listed = []
     for one in sorted(facts, key=lambda one: (bool(one.doubtful), -(one.count or 0.0))):
         places = one.extents or [(value,) for value in one.center or ()]
-        where = place_words(document, one)
-        if where and one.within:
-            where += f" (within {reach_words(document, one.within)})"
-        where = where or ", ".join(
+        where = place_words(document, one) or ", ".join(
             f"{cut(name, 20)} {' to '.join(fixed(value, spacing) for value in place)}"
             for name, place, spacing in zip(columns, places, spacings, strict=True)
         )
-        listed.append({"number": one.number, "where": where, "count": count_words(one),
+        error = counting and margin(counting["scale"], one.counted)
+        count = (
+            ""
+            if one.count is None or not counting
+            else (f"{number(round(one.count))} ± {error:,} records")
+        )
+        listed.append({"number": one.number, "where": where, "count": count,
                        "doubtful": bool(one.doubtful)})  # fmt: skip
     return listed
 
@@ -132,27 +131,25 @@ def _spacings(document: Document) -> list[float]:
 
 
 def _clusters(
-    document: Document, facts: Sequence[ClusterFacts]
+    document: Document, facts: Sequence[ClusterFacts], counting: Mapping[str, Any] | None
 ) -> tuple[list[str], list[list[str]]]:
-    domain, kind = document["domain"], document["result"]["kind"]
+    domain = document["domain"]
+    of_cells = document["result"]["kind"] == "cells"
     counted = any(one.count is not None for one in facts)
     judged = any(one.doubtful is not None for one in facts)
     spacings = _spacings(document)
     heads = ["cluster"]
-    part = {"cells": "dense blocks", "areas": "areas"}.get(kind)
-    heads += [part] if part else []
+    heads += ["dense blocks"] if of_cells else []
     heads += ["records (noisy)"] if counted else []
-    exact = any(one.band for one in facts)
-    heads += ["95% range"] if exact else []
+    heads += ["error up to"] if counting else []
     heads += ["may be noise"] if judged else []
     heads += [cut(name, 40) for name in domain["columns"]]
-    heads += ["mean place", "place within"] if exact else []
     rows = []
     for one in facts:
         row = [str(one.number)]
-        row += [f"{one.cells:,}"] if part else []
+        row += [f"{one.cells:,}"] if of_cells else []
         row += [number(round(one.count))] if one.count is not None else []
-        row += [f"{one.band[0]:,} to {one.band[1]:,}"] if one.band else []
+        row += [f"± {margin(counting['scale'], one.counted):,}"] if counting else []
         row += ["yes" if one.doubtful else "no"] if judged else []
         # Every column has either an interval or a value.
         places = one.extents or [(value,) for value in one.center or ()]
@@ -160,11 +157,6 @@ def _clusters(
             " to ".join(fixed(value, spacing) for value in place)
             for place, spacing in zip(places, spacings, strict=True)
         ]
-        if one.at and one.within:
-            at = (fixed(*both) for both in zip(one.at, spacings, strict=True))
-            row += [", ".join(at), reach_words(document, one.within)]
-        elif exact:
-            row += ["not known"] * 2
         rows.append(row)
     return heads, rows
 
