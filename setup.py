@@ -44,7 +44,7 @@ setup(
         "dpviz.teaching.lessons": ["*.toml"],
         "dpviz.papers": ["*.json", "*.toml"],
         "dpviz.privacy": ["*.toml", "*.txt"],
-        "dpviz.release": ["*.json", "*.j2"],
+        "dpviz.release": ["*.json", "*.j2", "*.toml", "templates/*"],
         "dpviz.sample_data": ["*.csv", "*.json", "*.md", "*.parquet"],
         "dpviz.ui": ["frontend/*"],
         "dpviz.wavecluster": ["*.toml", "methods/*.toml"],

@@ -21,7 +21,7 @@ def test_all_packages_are_named():
     }
 
 
-@pytest.mark.parametrize("package", [*PACKAGES, *EXTRAS["dask"]])
+@pytest.mark.parametrize("package", [*PACKAGES, *EXTRAS["dask"], *EXTRAS["pdf"]])
 def test_a_package_s_licence_is_the_one_that_it_states(package):
     about = metadata(package)
     stated = " ".join(
@@ -31,7 +31,7 @@ def test_a_package_s_licence_is_the_one_that_it_states(package):
             (about.get("License") or "")[:2000],
         ]
     )
-    licence = {**PACKAGES, **EXTRAS["dask"]}[package]
+    licence = {**PACKAGES, **EXTRAS["dask"], **EXTRAS["pdf"]}[package]
     assert licence.partition("-")[0] in stated
 
 

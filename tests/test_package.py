@@ -136,9 +136,10 @@ def test_pythons_and_extras_are_those_that_are_named():
         one.rpartition(" ")[2] for one in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", one)
     ]
     assert pythons == ["3.11", "3.12", "3.13", "3.14"]
-    assert set(PROJECT["optional-dependencies"]) == {"dask", "docs"}
+    assert set(PROJECT["optional-dependencies"]) == {"dask", "docs", "hexagons"}
     tested = (ROOT / "tests" / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    assert PROJECT["optional-dependencies"]["dask"][0] in tested
+    for extra in ("dask", "hexagons"):
+        assert PROJECT["optional-dependencies"][extra][0] in tested
 
 
 def test_the_changelog_begins_with_this_version():

@@ -36,6 +36,9 @@ DECIMALS = 6
 #: error is smaller by this factor, which prefer more frequent events.
 CAUTION = 10
 
+#: Probability with which runs show what is called visible.
+POWER = 0.9
+
 #: Minimum number of runs on each data set; with fewer runs, even the best bound is small.
 FEWEST = 20
 
@@ -67,28 +70,54 @@ class Bound:
     joined: float
 
 
-def lower_bound(without: Floats, joined: Floats) -> Bound:
+def lower_bound(without: Floats, joined: Floats, delta: float = 0.0) -> Bound:
     """Lower bound on epsilon from the scores (runs, columns) of independent runs on two data sets.
 
-    ln(p_low / q_high) of the tested event, with one-sided Clopper-Pearson bounds on both
-    probabilities: at most the true epsilon with probability at least :data:`CONFIDENCE`. Both have
-    the same shape, with at least ``FEWEST`` runs.
+    ln((p_low - delta) / q_high) of the tested event, with one-sided Clopper-Pearson bounds on both
+    probabilities: at most the true epsilon at this delta with probability at least
+    :data:`CONFIDENCE`. Both have the same shape, with at least ``FEWEST`` runs.
     """
     half = len(without) // 2
     first, second = _rounded(without), _rounded(joined)
+    _, event = best_event(first[:half], second[:half], delta)
+    return _tested(event, first[half:], second[half:], delta)
+
+
+def best_event(without: Floats, joined: Floats, delta: float = 0.0) -> tuple[float, Event]:
+    """Cautious bound and event that choosing runs (runs, columns) prefer; this is not a test."""
+    first, second = _rounded(without), _rounded(joined)
     choices = (
-        _best_event(column, first[:half, column], second[:half, column], _ERROR / CAUTION)
+        _best_event(column, first[:, column], second[:, column], _ERROR / CAUTION, delta)
         for column in range(first.shape[1])
     )
     # If two events have the same bound, choose the first score, because it is the simplest.
-    _, event = max(choices, key=lambda choice: choice[0])
-    return _tested(event, first[half:], second[half:])
+    return max(choices, key=lambda choice: choice[0])
 
 
-def highest(runs: int) -> float:
+def highest(runs: int, delta: float = 0.0) -> float:
     """Largest bound that is possible with this number of runs on each data set."""
-    low, high = _log_shares(runs - runs // 2, _ERROR)
+    low, high = _log_shares(runs - runs // 2, _ERROR, delta)
     return float(low[-1] - high[0])
+
+
+def visible(runs: int, claim: float, delta: float = 0.0) -> float | None:
+    """Smallest real epsilon of one Laplace mechanism that these runs nearly always show.
+
+    The event "at least the mean with the record" then has a bound above the claim with probability
+    :data:`POWER` or more. None if no epsilon is large enough. ``runs`` on each data set.
+    """
+    n = runs - runs // 2
+    low, high = _log_shares(n, _ERROR, delta)
+    counts = np.arange(n + 1)
+
+    def quantile(share: float, probability: float) -> int:
+        return int(np.searchsorted(special.bdtr(counts, n, probability), share))
+
+    often = low[quantile((1 - POWER) / 2, 0.5)]
+    for epsilon in np.linspace(0, highest(runs, delta) + 5, 1_001):
+        if often - high[quantile((1 + POWER) / 2, np.exp(-epsilon) / 2)] > claim:
+            return float(epsilon)
+    return None
 
 
 def share_bounds(count: int, n: int, error: float) -> tuple[float, float]:
@@ -103,14 +132,18 @@ def share_bounds(count: int, n: int, error: float) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=32)
-def _log_shares(n: int, error: float) -> tuple[Floats, Floats]:
-    """Logarithms of both Clopper-Pearson bounds for all counts 0 to n; each has shape (n + 1,)."""
+def _log_shares(n: int, error: float, delta: float = 0.0) -> tuple[Floats, Floats]:
+    """Logarithms of both Clopper-Pearson bounds for all counts 0 to n; each has shape (n + 1,).
+
+    The claim allows ``delta`` of the larger share without any loss, so the lower bound is without
+    it: the hockey-stick divergence is above delta if p > exp(epsilon) q + delta.
+    """
     counts = np.arange(n + 1)
     low, high = np.zeros(n + 1), np.ones(n + 1)
     low[1:] = special.betaincinv(counts[1:], n - counts[1:] + 1, error)
     high[:-1] = special.betaincinv(counts[:-1] + 1, n - counts[:-1], 1 - error)
     with np.errstate(divide="ignore"):
-        return np.log(low), np.log(high)
+        return np.log(np.maximum(low - delta, 0)), np.log(high)
 
 
 def _rounded(scores: Floats) -> Floats:
@@ -118,12 +151,14 @@ def _rounded(scores: Floats) -> Floats:
     return np.nan_to_num(np.round(scores, DECIMALS), nan=np.inf, posinf=np.inf, neginf=-np.inf)
 
 
-def _best_event(column: int, without: Floats, joined: Floats, error: float) -> tuple[float, Event]:
+def _best_event(
+    column: int, without: Floats, joined: Floats, error: float, delta: float = 0.0
+) -> tuple[float, Event]:
     """Event of one score with the largest bound on the choosing half of the runs, and its bound."""
     n = len(without)
     values, place = np.unique(np.concatenate([without, joined]), return_inverse=True)
     few, many = (_counts(part, len(values)) for part in (place[:n], place[n:]))
-    low, high = _log_shares(n, error)
+    low, high = _log_shares(n, error, delta)
     # Of equal bounds, prefer the event that is more frequent with the person: it is easy to
     # explain.
     gains = np.stack([low[many] - high[few], low[few] - high[many]])
@@ -140,9 +175,9 @@ def _counts(place: Indices, values: int) -> Indices:
     return np.stack([len(place) - at_most + equal, at_most, equal, len(place) - equal])
 
 
-def _tested(event: Event, without: Floats, joined: Floats) -> Bound:
+def _tested(event: Event, without: Floats, joined: Floats, delta: float) -> Bound:
     n = len(without)
-    low, high = _log_shares(n, _ERROR)
+    low, high = _log_shares(n, _ERROR, delta)
     few, many = event.count(without), event.count(joined)
     loss = low[many] - high[few] if event.joined_more else low[few] - high[many]
     return Bound(epsilon=max(float(loss), 0.0), event=event, without=few / n, joined=many / n)

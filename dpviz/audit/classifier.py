@@ -13,20 +13,25 @@ MISSING = 1e300
 CLASSIFIER_NAME = "score of a trained classifier"
 
 
-def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
-    """Log odds (runs,) that a run used the second data set, learned from the first half.
+def classifier_scores(
+    without: Floats, joined: Floats, chosen: int | None = None
+) -> tuple[Floats, Floats]:
+    """Log odds (runs,) that a run used the second data set, learned from the choosing runs.
+
+    These are the first ``chosen`` runs (default: half).
 
     Histogram-based boosted trees (Ke 2017) on scores (runs, columns); infinite and NaN are missing.
-    Even runs of the first half are scored by a model of the odd runs, and vice versa, because
+    Even choosing runs are scored by a model of the odd runs, and vice versa, because
     scores on a model's own training runs are too good.
     """
-    half = len(without) // 2
+    half = len(without) // 2 if chosen is None else chosen
     both = np.stack([without, joined])
     both = np.where(np.isfinite(both), both, MISSING)
     scores = np.empty(both.shape[:2])
     even, odd, rest = slice(0, half, 2), slice(1, half, 2), slice(half, None)
     for learned, scored in ((odd, even), (even, odd), (slice(0, half), rest)):
-        scores[:, scored] = _scored(both[:, learned], both[:, scored])
+        if both[:, scored].size:
+            scores[:, scored] = _scored(both[:, learned], both[:, scored])
     return scores[0], scores[1]
 
 

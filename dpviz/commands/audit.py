@@ -3,25 +3,50 @@
 from __future__ import annotations
 
 import argparse
+import ast
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from dpviz.audit import AuditResult, audit, scenarios
+from dpviz.audit.external import BOX, MEMORY, RUNS, SECONDS, audit_external
+from dpviz.audit.pairs import PAIRS
 from dpviz.audit.scenarios import find
 from dpviz.audit.steps import BUGS, CLAIM, REASONS, StepResult, table
+from dpviz.base.errors import InputError, shown
 from dpviz.commands.output import progress_line
 from dpviz.family.comparison import Report
+from dpviz.grid.domain import Domain
+
+#: Options that only audits of an estimator or program have.
+_OF_CODE = (
+    "set", "publishes", "domain", "neighbours", "no-header", "seconds", "memory", "markdown",
+)  # fmt: skip
 
 
 def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Audit one method in one scenario, list its scenarios, or show what an audit can detect."""
+    """Audit one method in one scenario, list its scenarios, or show what an audit can detect.
+
+    Or audit anybody's estimator or program on all pairs of data sets.
+    """
+    if given.command or ":" in (given.method or ""):
+        return _external(given)
+    if given.method is None:
+        raise InputError(
+            "METHOD is missing: give a method, MODULE:CLASS, FILE.py:CLASS or --command PROGRAM."
+        )
+    _refuse(given, _OF_CODE, "MODULE:CLASS, FILE.py:CLASS and --command")
+    if len(given.claim) != 1:
+        raise InputError(f'--claim "{_numbers(given.claim)}": give one number, for example 1.')
+    variant = given.variant or "sound"
     if given.list:
-        return _listed(given.method, given.variant)
+        return _listed(given.method, variant)
     if given.steps:
         return _steps(given.method)
     result = audit(
         given.method,
-        given.variant,
-        claim=given.claim,
+        variant,
+        claim=given.claim[0],
         runs=given.runs,
         scenario=given.scenario,
         seed=given.seed,
@@ -30,6 +55,62 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
     # JSON calls the description "says".
     report = {"says" if name == "description" else name: v for name, v in asdict(result).items()}
     return report, _as_text(result)
+
+
+def _external(given: argparse.Namespace) -> tuple[Report, str]:
+    if given.list:
+        listed = [{"name": one.name, "says": one.description} for one in PAIRS.values()]
+        lines = [f"{one['name']:<24} {one['says']}" for one in listed]
+        return {"scenarios": listed}, "\n".join(lines)
+    if given.command and given.method:
+        raise InputError(f"--command and {shown(given.method)}: give only one of both.")
+    _refuse(given, ("steps", "variant"), "methods of dpviz")
+    if not 1 <= len(given.claim) <= 2:
+        raise InputError(
+            f'--claim "{_numbers(given.claim)}": give epsilon, or epsilon and delta, for example '
+            "1,1e-6."
+        )
+    result = audit_external(
+        given.method,
+        command=given.command,
+        given=dict(map(_parameter, given.set or ())),
+        claim=given.claim[0],
+        delta=given.claim[1] if len(given.claim) == 2 else 0.0,
+        runs=RUNS if given.runs is None else given.runs,
+        scenario=given.scenario,
+        box=BOX if given.domain is None else Domain.parse(given.domain).bounds,
+        relation=given.neighbours or "add_remove",
+        publishes=given.publishes,
+        header=not given.no_header,
+        seconds=SECONDS if given.seconds is None else given.seconds,
+        memory=MEMORY if given.memory is None else given.memory,
+        seed=given.seed,
+        progress=progress_line("runs"),
+    )
+    return asdict(result), result.markdown() if given.markdown else result.text()
+
+
+def _refuse(given: argparse.Namespace, names: Sequence[str], only: str) -> None:
+    """Raise InputError if an option is given that applies only to something else."""
+    for name in names:
+        value = getattr(given, name.replace("-", "_"))
+        if value is not None and value is not False:  # but 0 is given
+            raise InputError(f"--{name} applies only to {only}: leave it out.")
+
+
+def _numbers(values: Sequence[float]) -> str:
+    return ",".join(f"{value:g}" for value in values)
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """Name and value of a parameter; a value that is no literal of Python is a text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError(f'--set "{shown(text)}" has no value: give NAME=VALUE.')
+    try:
+        return name.strip(), ast.literal_eval(value.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return name.strip(), value
 
 
 def _listed(method: str, variant: str) -> tuple[Report, str]:

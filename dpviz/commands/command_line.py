@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
     try:
         given = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
-        report, text = given.command(given)
+        report, text = given.act(given)
         _print(json.dumps(jsonable(report), allow_nan=False) if given.json else text)
     except (Exception, KeyboardInterrupt) as error:
         return ended_by(error)

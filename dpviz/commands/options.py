@@ -141,7 +141,7 @@ class Command:
             name.replace("-", "_"): False if one.kind == "flag" else None
             for name, one in table.shared.items()
         }
-        parser.set_defaults(**absent, labels=None, command=self.run)
+        parser.set_defaults(**absent, labels=None, act=self.run)
         for name in (*(table.of_data if self.reads_data else ()), *self.takes):
             one = self.own[name] if name in self.own else table.shared[name]
             replace(one, help=one.help.format(**_LISTS)).add(parser, name)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dpviz.base.ending import say
 from dpviz.base.errors import InputError
-from dpviz.commands.options import check_options, config_of
+from dpviz.commands.options import check_options, config_of, given_of
 from dpviz.commands.output import spend_lines
 from dpviz.commands.source import (
     columns_missing,
@@ -23,16 +23,19 @@ from dpviz.commands.source import (
 )
 from dpviz.data.cities import check_not_exchanged, city_words
 from dpviz.data.dataset import Dataset
-from dpviz.data.geographic import axes_words, in_degrees
+from dpviz.data.geographic import axes_words, in_degrees, lon_first, placed
 from dpviz.data.source import is_nameless, local_path
 from dpviz.data.stored import Stored
+from dpviz.data.strict.areas import hexagons, read_areas
 from dpviz.family.comparison import Report
+from dpviz.grid.areas import Areas
 from dpviz.grid.domain import Domain
 from dpviz.privacy.budget_log import Account, decimal, granted
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.names import without_packing
 from dpviz.release import Request, release
 from dpviz.release.draw import check_parts
+from dpviz.release.package import read_about
 from dpviz.release.tables import axes_of, on_map
 
 _NAMELESS = "-"
@@ -43,6 +46,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     check_options(given)
     today = date.today().isoformat()  # before the data are read
     named = _source(given)
+    about = read_about(given.about) if given.about is not None else {}
     if given.seed:
         say(f"note: --seed {given.seed} is ignored: nobody can repeat a release")
     # The random key that selects records of each person is not kept.
@@ -51,9 +55,11 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
         engine_for(given) as engine,
     ):
         data = opened or load_for_release(given)
+        areas = _areas(given, data)
         request = Request(
             config=config_of(given),
-            domain=_domain(given, data),
+            domain=_domain(given, data) if areas is None else None,
+            areas=areas,
             outside=given.outside,
             unit=given.unit,
             title=given.title,
@@ -65,7 +71,8 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
         noted = _note_problems(budget)
         done = release(
             data, request, engine=engine, budget=budget, source=source, total=given.total,
-            folder=Path(given.out), before=partial(_note_place, data.columns, request.domain),
+            folder=Path(given.out), about=about,
+            before=partial(_note_place, _ordered(data.columns, areas), request.domain),
         )  # fmt: skip
     # Print the stored total: another process may have created the source with a different total.
     if is_new and given.total is not None:
@@ -92,8 +99,8 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     axes = "" if in_degrees(domain["columns"], domain["bounds"]) else axes_of(done.document)
     return report, "\n".join(
         [
-            f"released {request.card.title}, epsilon {decimal(done.entry.epsilon)}, as "
-            f"{done.place}",
+            f"released {done.document['method']['title']}, epsilon "
+            f"{decimal(done.entry.epsilon)}, as {done.place}",
             *([f"chosen   {chosen['how']}"] if chosen else []),
             *spend_lines(privacy["ledger"]),
             done.left,
@@ -102,6 +109,11 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
             privacy["odds"],
         ]
     )
+
+
+def _ordered(columns: Sequence[str], areas: Areas | None) -> Sequence[str]:
+    """Columns in the order of the request's domain: areas are on a map."""
+    return columns if areas is None else lon_first(columns)
 
 
 def _note_place(columns: Sequence[str], domain: Domain | None) -> None:
@@ -126,6 +138,30 @@ def _domain(given: argparse.Namespace, data: Dataset | Stored) -> Domain | None:
         # The default bounds of a grid of counts are only its cell numbers.
         return None if given.counts else data.domain
     return None if given.domain == "data" else Domain.parse(given.domain)
+
+
+def _areas(given: argparse.Namespace, data: Dataset | Stored) -> Areas | None:
+    """Areas of the options, which leave nothing to other options of cells; None for a grid."""
+    if given.areas is None and given.hexagons is None:
+        return None
+    option = "--hexagons" if given.areas is None else "--areas"
+    idle = [
+        name for name in ("alpha", "choose", "grid", "level", "wavelet") if given_of(given, [name])
+    ]
+    idle += ["domain"] * (given.areas is not None and given.domain is not None)
+    idle += ["hexagons"] * (given.areas is not None and given.hexagons is not None)
+    if idle:
+        raise InputError(f"--{idle[0]} has no effect with {option}: leave it out.")
+    if given.areas is not None:
+        return read_areas(given.areas)
+    domain = _domain(given, data)
+    order = placed(data.columns)
+    if domain is None or not order:
+        raise InputError(
+            "--hexagons needs columns named longitude and latitude, and a declared --domain for "
+            "them."
+        )
+    return hexagons(given.hexagons, domain if order == "lonlat" else domain.select((1, 0)))
 
 
 def budget_command(given: argparse.Namespace) -> tuple[Report, str]:

@@ -106,11 +106,6 @@ def city_words(columns: Sequence[str], bounds: Bounds) -> str:
     )
 
 
-def largest_city(columns: Sequence[str], bounds: Bounds) -> City | None:
-    """The most populous city inside bounds in degrees; None if there is none."""
-    return _largest(columns, bounds)[0] if in_degrees(columns, bounds) else None
-
-
 def title_words(title: str, columns: Sequence[str], bounds: Bounds) -> str:
     """Return a sentence if a title names cities that are all far from the bounds; otherwise ''."""
     if not title or not in_degrees(columns, bounds):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dpviz.base.arrays import Floats, Indices, Ints, Mask
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.reading.unread import NamedRows
+from dpviz.grid.areas import Areas
 from dpviz.grid.domain import Domain
 from dpviz.privacy.origin import Origin
 
@@ -44,6 +45,7 @@ class Dataset:
     notes: tuple[str, ...] = ()  # sentences about changes by the reader, shown on the screen
     #: Column names that may be values of the first record, so they must not be published.
     doubtful: tuple[str, ...] = ()
+    areas: Areas | None = None  # public areas in which points are counted, instead of cells
     unit: str | None = None  # the column that contains ``units``
     origins: tuple[Origin, ...] = ()  # the files; empty for an object in memory
     #: Records that the user chose to leave out because a value is not a number.

@@ -95,7 +95,9 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     alone = sum(known for _, known in some)
     notes = {
         f"no person is named, or {ROUNDED}": dataset.n - alone,
-        f"at most {cap} records of each person are kept": alone - len(chosen),
+        f"at most {counted(cap, 'record')} of each person {'is' if cap == 1 else 'are'} kept": (
+            alone - len(chosen)
+        ),
     }
     said = [f"{counted(many, 'record')} left out: {why}." for why, many in notes.items() if many]
     return replace(dataset.take(chosen), notes=(*dataset.notes, *said)) if said else dataset

@@ -189,11 +189,16 @@ def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.D
     return (np.exp(means) if geometric else means).reset_index(), len(common)
 
 
-def wins(cells: pd.DataFrame, value: str, *, lower: bool) -> dict[tuple[str, str, float], int]:
-    """Count the sets on which a method is (also) the best, by key; baselines are left out."""
+def best_on(cells: pd.DataFrame, value: str, *, lower: bool) -> dict[tuple[str, str, float], int]:
+    """Count the sets on which a method (also) has the best ``value``, by key, without baselines.
+
+    The results have no single draws, so no interval says whether it is better than the next one. A
+    set on which a method has no rival, or no finite value, does not count.
+    """
     real = cells[[not is_reference(method) for method in cells["method"]]]
     by = real.groupby(["data", "epsilon"])[value]
-    first = real[real[value] == by.transform("min" if lower else "max")]
+    is_best = real[value] == by.transform("min" if lower else "max")
+    first = real[is_best & np.isfinite(real[value]) & (by.transform("size") > 1)]
     number = first.groupby(["method", "variant", "epsilon"]).size()
     every = real.groupby(["method", "variant", "epsilon"]).size()
     return {key: int(number.get(key, 0)) for key in every.index}
@@ -220,7 +225,7 @@ def lead(found: Benchmark, family: str, method: str) -> Lead | None:
         own = (cells["method"] == method) & (cells["variant"] == "sound")
         if own.any():
             lower = score_of(score).better == "<="
-            won = wins(cells, "median", lower=lower)
+            won = best_on(cells, "median", lower=lower)
             best = sum(number for key, number in won.items() if key[:2] == (method, "sound"))
             sets = cells["data"][own].nunique()
             return Lead(method=method, score=score, best=best, cases=int(own.sum()), sets=sets)

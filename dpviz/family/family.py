@@ -64,6 +64,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
     clustering depends. ``preparing``: timed step that builds the material. ``finds_number``:
     methods determine the number of clusters. ``choosing``: parameters that a method can choose
     privately. ``library``: module whose threads a sweep limits, so it is imported before a draw.
+    ``on_areas``: the method that can run on public areas instead of cells; "" if there is none.
     """
 
     name: str
@@ -88,6 +89,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
     finds_number: bool
     choosing: tuple[str, ...]
     library: str
+    on_areas: str = ""
 
     @abstractmethod
     def material(
@@ -187,7 +189,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         """Names of all scores, most informative first."""
         return tuple(dict.fromkeys((*self.leading, *self.scores)))
 
-    def choices(self, config: C) -> dict[str, Any]:
+    def choices(self, config: C, *, on_areas: bool = False) -> dict[str, Any]:
         """Values of the method's parameters, except epsilon and those that it chooses itself."""
         card, left_out = self.methods[config.method].card, self.chosen(config)
         return {
@@ -195,6 +197,10 @@ class AbstractFamily(ABC, Generic[C, M, R]):
             for one in self.own
             if card.parameter(one.name) and one.name not in left_out
         }
+
+    def about_areas(self) -> dict[str, str]:
+        """Title, summary and proof of the method on areas, instead of those on its card."""
+        return {}
 
     def chosen(self, config: C) -> tuple[str, ...]:
         """Parameters that the configured method chooses itself, privately."""

@@ -79,6 +79,8 @@ def band_words(draws: int) -> str:
     return "the one draw" if draws == 1 else f"all {draws} draws"
 
 
-def end_names(draws: int) -> tuple[str, str]:
-    """Names of the table columns for the two ends of a band of ``draws`` draws."""
-    return ("5%", "95%") if draws >= ENOUGH else ("lowest", "highest")
+def end_names(least: int, most: int = 0) -> tuple[str, str]:
+    """Names of the table columns for the ends of bands of ``least`` draws, or up to ``most``."""
+    if least >= ENOUGH:
+        return "5%", "95%"
+    return ("5% or lowest", "95% or highest") if most >= ENOUGH else ("lowest", "highest")

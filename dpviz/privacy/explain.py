@@ -92,7 +92,7 @@ def times_at_most(epsilon: float) -> str:
 def _factor(epsilon: float) -> str:
     if epsilon > _SPEAKING:
         return "more than a million"
-    return f"at most e^{written_out(epsilon)} ≤ {times_at_most(epsilon)}"
+    return f"at most {times_at_most(epsilon)}"
 
 
 def _compared(neighbours: Neighbours, *, persons: bool) -> tuple[str, str]:

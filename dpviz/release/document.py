@@ -21,7 +21,7 @@ from dpviz.grid.domain import Domain
 from dpviz.privacy.budget_log import Entry
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.secure import NESTED, ROUNDED, SecureAccountant
-from dpviz.release.doubt import doubt
+from dpviz.release.doubt import accuracy, doubt
 from dpviz.release.request import Request
 
 #: Kind and version of the document, as the schema states them.
@@ -71,8 +71,10 @@ def document(
         },
         "result": jsonable(request.family.released(run, domain)),
     }
-    doubts = doubt(made, null_sets)
-    return made if doubts is None else made | {"doubtful": doubts}
+    for name, judge in (("doubtful", doubt), ("accuracy", accuracy)):
+        found = judge(made, null_sets)
+        made |= {name: found} if found is not None else {}
+    return made
 
 
 def with_earlier(made: Document, entries: Iterable[Entry]) -> Document:
@@ -98,6 +100,7 @@ def _method(request: Request) -> Document:
         "summary": card.summary,
         "variant": request.config.variant,
         "proof": claim(card, request.config, request.domain).reason,
+        **({} if request.areas is None else request.family.about_areas()),
     }
 
 
@@ -125,6 +128,7 @@ def _privacy(request: Request, accountant: SecureAccountant, opendp: str) -> Doc
         "neighbours": neighbours.relation,
         "unit": "person" if request.persons else "record",
         "cap": neighbours.cap,
+        **({"one_record_each": True} if request.one_record_each else {}),
         "odds": explain_epsilon(request.config.epsilon, neighbours, persons=request.persons),
         "certified": accountant.certified,
         "map": (

@@ -1,23 +1,25 @@
-"""Use only released numbers to find clusters that data without clusters could also show.
+"""Use only released numbers to find doubtful clusters, and how exact numbers and places are.
 
 The document of a release contains its method, parameters and noisy numbers. These parts suffice to
 run the same method on data without clusters. This module draws many data sets without clusters
 (null sets), from fixed seeds. The module reads no record, and the same document always gives the
 same answer. So it is post-processing and spends no budget. The page privacy.md of the documentation
 says how null sets are made, when a cluster is beyond doubt, and why at most ``LEVEL`` of releases
-give a false alarm; ``tests/benchmarks/nulls.py`` measures it.
+give a false alarm; ``tests/benchmarks/nulls.py`` measures it. ``tests/benchmarks/coverage.py``
+measures how often the bands of :func:`accuracy` hold.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dpviz.base.arrays import Floats, Mask
-from dpviz.base.lazy import spatial
+from dpviz.base.arrays import Floats, Ints, Mask
+from dpviz.base.lazy import optimize, spatial
 from dpviz.data.dataset import Dataset
 from dpviz.families import CARDS, FAMILIES, PARAMETERS
 from dpviz.family.trial import Configuration
@@ -25,7 +27,7 @@ from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.release.seeded import seeded_run
-from dpviz.release.tables import block_sums, cells_of_blocks
+from dpviz.release.tables import block_sums, cells_of_blocks, counting_step
 
 Document = Mapping[str, Any]
 #: Among releases of data without clusters, at most this share has a cluster that passes as real.
@@ -57,6 +59,20 @@ PLACES = 4096
 #: records.
 MOST_RECORDS, MOST_EPSILON = 20_000, 1e6
 
+#: Share of releases in which all bands of a release hold at once.
+SURE = 0.95
+
+#: Number of data sets like the release. A cluster that is found in all of them is found with
+#: probability ``SURE`` or more, with 95% confidence.
+ALIKE = 59
+
+#: Smallest size of a cluster that is tried, growth of the next size, and number of sizes.
+_SMALLEST, _GROWTH, _SIZES = 5, 1.5, 10
+
+#: Part of the permitted rate of wrong bands that is used for centres, so that a measured share of
+#: true bands, which differs from the real share by chance, is also above ``SURE``.
+_RATE = 0.6
+
 #: First words of the names of steps that choose the grid; null sets spend nothing on these steps.
 _CHOICE = "choice of "
 
@@ -73,9 +89,28 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
     result = document["result"]
     if result["counts"] is None:
         return None
-    judge, how = (_cells, _of_cells) if result["kind"] == "cells" else (_centers, _of_centers)
-    sure = judge(document, null_sets)
-    return {"clusters": (np.flatnonzero(~sure) + 1).tolist(), "level": LEVEL, "how": how(document)}
+    if result["kind"] == "areas":
+        sure, said = _areas(document)
+    else:
+        judge, how = (_cells, _of_cells) if result["kind"] == "cells" else (_centers, _of_centers)
+        sure, said = judge(document, null_sets), how(document)
+    return {"clusters": (np.flatnonzero(~sure) + 1).tolist(), "level": LEVEL, "how": said}
+
+
+def _areas(document: Document) -> tuple[Mask, str]:
+    """Clusters with an area that has records; noise alone makes none with chance 1 - ``LEVEL``."""
+    result, scale = document["result"], document["privacy"]["ledger"][0]["scale"]
+    number = len(result["counts"])
+    # Discrete Laplace noise is at least t with probability q^t / (1 + q), where q = exp(-1/scale).
+    q = math.exp(-1 / scale)
+    least = max(math.ceil(-scale * math.log(LEVEL * (1 + q) / number)), 1)
+    sure = np.zeros(result["clusters"] + 1, dtype=bool)
+    sure[np.array(result["labels"])[np.array(result["counts"]) >= least]] = True
+    return sure[1:], (
+        f"A cluster is more than noise if one of its areas has a count of at least {least:,}. If "
+        f"no area has records, at most {LEVEL:.0%} of releases have such a count. This does not "
+        "show that records are uneven: areas differ also if people are everywhere."
+    )
 
 
 # -- cells ---------------------------------------------------------------------------------
@@ -258,6 +293,269 @@ def _of_centers(document: Document) -> str:
         "a coast or an empty part of the domain may pass as clusters. This test can't show which "
         "centres have a cluster around them." + _moved(document)
     )
+
+
+# -- how exact it is -----------------------------------------------------------------------
+
+
+def accuracy(document: Document, draws: int | None = None) -> dict[str, Any] | None:
+    """Bands of numbers and places of the released clusters; None if no band is known.
+
+    ``counts``: smallest and largest number of records of each cluster. ``places``: mean place of
+    its records (``at``), and for each column the largest error of this place (``within``); None
+    if the place is not known. ``missed``: number of records from which on a cluster in one block,
+    with the sides ``block``, is among the clusters; absent if no such number is known. ``level``:
+    share of releases in which all bands of one kind hold at once. ``how``: their meaning.
+    ``draws``: number of data sets like the release.
+    """
+    result = document["result"]
+    if result["counts"] is None:
+        return None
+    if result["kind"] == "centers":
+        return _accuracy_of_centers(document)
+    if result["kind"] == "areas":
+        return _accuracy_of_areas(document)
+    # If the method chooses the cells, records inside a cell may be spread in any way.
+    if CARDS[document["method"]["name"]].lays_own_cells:
+        return None
+    return _accuracy_of_cells(document, draws or ALIKE)
+
+
+def _accuracy_of_areas(document: Document) -> dict[str, Any] | None:
+    """Bands that hold for all sets of areas at once, also for sets that noise has chosen."""
+    result, step = document["result"], counting_step(document)
+    if step is None:
+        return None
+    counts, labels = np.array(result["counts"]), np.array(result["labels"])
+    # Laplace noise exceeds t scales with probability e^-t, and this for some of the areas. Rounding
+    # up makes this valid for discrete Laplace noise, too.
+    error = math.ceil(float(step["scale"]) * math.log(len(counts) / (1 - SURE)))
+    bands = []
+    for cluster in range(1, result["clusters"] + 1):
+        own = labels == cluster
+        whole, wide = float(counts[own].sum()), error * int(own.sum())
+        bands.append([max(math.floor(whole - wide), 0), max(math.ceil(whole + wide), 0)])
+    return {
+        "level": SURE,
+        "counts": bands,
+        "places": [None] * len(bands),
+        "how": (
+            "The bands follow from the size of the noise of each area, so they hold for any areas "
+            "that are joined to a cluster. A number is the number of records in the areas of its "
+            "cluster."
+        ),
+    }
+
+
+def _accuracy_of_cells(document: Document, draws: int) -> dict[str, Any]:
+    result, number = document["result"], document["result"]["clusters"]
+    counts = np.array(result["counts"], dtype=float)
+    labels = cells_of_blocks(np.array(result["labels"]), result)
+    like = _Like(document)
+    bounds = np.array(document["domain"]["bounds"], dtype=float)
+    low, sides = bounds[:, 0], (bounds[:, 1] - bounds[:, 0]) / counts.shape
+    found = None
+    for size in like.sizes:
+        rows = []
+        for made, spot, drawn in like.draws(draws, size):
+            if spot is not None and not np.array(drawn["labels"])[spot]:
+                break
+            rows.append(_errors(labels, number, made, drawn))
+        else:
+            # Real data differ from made-up data, so one step more is stated.
+            found = math.ceil(size * _GROWTH) or None
+            break
+    errors = np.array(rows)
+    wide = _wide(errors)
+    at = _middles(labels, counts, number)
+    whole = np.bincount(labels.ravel(), counts.ravel(), number + 1)[1:]
+    doubts = set(document.get("doubtful", {}).get("clusters", ()))
+    bands = [
+        [
+            0 if one in doubts else max(math.floor(value - error), 0),
+            max(math.ceil(value + error), 0),
+        ]
+        for one, (value, error) in enumerate(zip(whole, wide[:, 0], strict=True), start=1)
+    ]
+    # The records of a cell may be anywhere in it, or in its block if blocks were counted. No place
+    # is known if there may be no record.
+    blocks = cells_of_blocks(_blocks(result) / _room(result), result)
+    half = result["block"] / 2 if np.allclose(blocks, counts, atol=1e-6) else 0.5
+    places = [
+        {"at": (low + sides * middle).tolist(), "within": (sides * (error + half)).tolist()}
+        if band[0]
+        else None
+        for middle, error, band in zip(at, wide[:, 1:], bands, strict=True)
+    ]
+    missed = {"records": found, "block": (sides * result["block"]).tolist()} if found else None
+    return {
+        "level": SURE,
+        "counts": bands,
+        "places": places,
+        **({"missed": missed} if missed else {}),
+        "how": (
+            f"From released numbers only, the same settings were run {draws} times on made-up "
+            "data like the released clusters. The bands are so wide that those of all clusters "
+            f"held together in at least {SURE:.0%} of these runs. A number is the number of "
+            "records in the area of its cluster; a place is the mean place of these records."
+            + (
+                f" A cluster of {math.floor(found / _GROWTH):,} records in one block, apart from "
+                "others, was among the clusters in all these runs; real data differ from made-up "
+                f"data, so {found:,} is stated."
+                if found
+                else ""
+            )
+        ),
+    }
+
+
+class _Like:
+    """Made-up data like a release: its clusters, and what lies between them spread by the fit."""
+
+    def __init__(self, document: Document) -> None:
+        result = document["result"]
+        doubts = document.get("doubtful", {}).get("clusters", ())
+        labels, room = np.array(result["labels"]), _room(result)
+        sure = (labels > 0) & ~np.isin(labels, list(doubts))
+        self._document, self._result = document, result
+        # Beside a cluster are blocks that missed the threshold by chance.
+        near = _grown(sure)
+        self._counts = np.rint(np.array(result["counts"], dtype=float)).clip(0).astype(np.int64)
+        self._near = cells_of_blocks(near.astype(int), result) > 0
+        self._between = cells_of_blocks(fitted(_blocks(result), room, 1) / room, result)
+        self._free = np.argwhere((room == room.max()) & ~_grown(near))
+
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of records that are tried for one more cluster; 0 for none is the last."""
+        if not len(self._free):
+            return [0]
+        ndim, block = self._counts.ndim, self._result["block"]
+        first = max((self._result["threshold"] or 0.0) * block ** (ndim / 2), _SMALLEST)
+        return [*(math.ceil(first * _GROWTH**step) for step in range(_SIZES)), 0]
+
+    def draws(
+        self, number: int, size: int
+    ) -> Iterator[tuple[Ints, tuple[int, ...] | None, Mapping[str, Any]]]:
+        """Counts, the block with one more cluster of ``size`` records, and the result."""
+        made: list[tuple[Ints, tuple[int, ...] | None]] = []
+
+        def data(generator: np.random.Generator, domain: Domain) -> Dataset:
+            counts = np.where(self._near, self._counts, generator.poisson(self._between))
+            spot = None
+            if size:
+                spot = tuple(self._free[generator.integers(len(self._free))].tolist())
+                block = self._result["block"]
+                inside = tuple(slice(at * block, (at + 1) * block) for at in spot)
+                shape = counts[inside].shape
+                cells = counts[inside].size
+                more = generator.multinomial(size, np.full(cells, 1 / cells))
+                counts[inside] += more.reshape(shape)
+            made.append((counts, spot))
+            return Dataset(name="like the release", counts=counts, domain=domain)
+
+        for drawn in _nulls(self._document, data, number):
+            yield (*made[-1], drawn)
+
+
+def _grown(blocks: Mask) -> Mask:
+    from scipy.ndimage import binary_dilation
+
+    found: Mask = binary_dilation(blocks, np.ones((3,) * blocks.ndim))
+    return found
+
+
+def _errors(labels: Ints, number: int, made: Ints, drawn: Mapping[str, Any]) -> Floats:
+    """Errors of numbers and places in one draw, shape (2, clusters, 1 + d); places by cells.
+
+    First, for the areas of the released clusters; second, for the clusters of the draw that share
+    most records with them. NaN if there is none.
+    """
+    counts = np.array(drawn["counts"], dtype=float)
+    again = cells_of_blocks(np.array(drawn["labels"]), drawn)
+    many = int(drawn["clusters"])
+    both = np.bincount(
+        (labels * (many + 1) + again).ravel(), made.ravel(), (number + 1) * (many + 1)
+    ).reshape(number + 1, many + 1)[1:]
+    both[:, 0] = 0
+    best = np.where(both.max(axis=1, initial=0) > 0, both.argmax(axis=1), -1)
+    rows = []
+    for areas, total in ((labels, number), (again, many)):
+        whole = np.bincount(areas.ravel(), (counts - made).ravel(), total + 1)[1:]
+        moved = _middles(areas, counts, total) - _middles(areas, made, total)
+        rows.append(np.column_stack([whole, moved]))
+    nothing = np.full((1, 1 + made.ndim), np.nan)
+    rows[1] = np.concatenate([nothing, rows[1]])[np.maximum(best, 0)]
+    return np.array(rows)
+
+
+def _middles(areas: Ints, counts: Floats | Ints, number: int) -> Floats:
+    """Mean place of the records of each area (number, d), by cells; NaN if there is no record."""
+    weights = np.asarray(counts, dtype=float).clip(0).ravel()
+    whole = np.bincount(areas.ravel(), weights, number + 1)[1:]
+    sums = [
+        np.bincount(areas.ravel(), weights * (axis.ravel() + 0.5), number + 1)[1:]
+        for axis in np.indices(areas.shape)
+    ]
+    found: Floats = np.stack(sums, axis=1) / np.where(whole > 0, whole, np.nan)[:, None]
+    return found
+
+
+def _wide(errors: Floats) -> Floats:
+    """Widths of bands, shape (clusters, 1 + d), from errors (draws, 2, clusters, 1 + d).
+
+    All widths of one kind (numbers, or places) are the same multiple of the usual errors. All of
+    them hold together in so many draws that they hold in one more draw with probability ``SURE``.
+    """
+    known, errors = np.isfinite(errors).sum(axis=(0, 1)), np.nan_to_num(errors)
+    size = np.sqrt((errors**2).sum(axis=(0, 1)) / np.maximum(known, 1))
+    by_size = np.abs(errors) / np.maximum(size, 1e-9)
+    place = min(math.ceil(SURE * (len(errors) + 1)), len(errors)) - 1
+    most = (part.max(axis=(1, 2, 3), initial=0.0) for part in (by_size[..., :1], by_size[..., 1:]))
+    times = [float(np.sort(one)[place]) for one in most]
+    found: Floats = size * np.array([times[0], *[times[1]] * (errors.shape[-1] - 1)])
+    return found
+
+
+def _accuracy_of_centers(document: Document) -> dict[str, Any] | None:
+    result, card = document["result"], CARDS[document["method"]["name"]]
+    step = counting_step(document)
+    if step is None:
+        return None
+    scale, counts = float(step["scale"]), result["counts"]
+    number, d = len(counts), len(document["domain"]["bounds"])
+    # Laplace noise exceeds t scales with probability e^-t; this may happen for each cluster.
+    rate = _RATE * (1 - SURE) / number
+    error = scale * math.log(1 / rate)
+    bands = [[max(math.floor(one - error), 0), max(math.ceil(one + error), 0)] for one in counts]
+    # The mean is s/n, and the centre (s + e)/(n + f) with noise e, f. So the mean is away from
+    # the centre c by (c f - e)/n, where |c| is at most 1, and n is at least its lower bound. A
+    # fifth of the rate is for this bound, on one side only. Two noises together exceed t scales
+    # with probability (1 + t/2) e^-t.
+    least = scale * math.log(1 / (2 * rate / 5))
+    times = optimize.brentq(lambda t: (1 + t / 2) * math.exp(-t) - 0.8 * rate / d, 0.0, 1e3)
+    bounds = np.array(document["domain"]["bounds"], dtype=float)
+    geometry = document["parameters"].get("geometry")
+    # By the widths of the domain; a cube has half the width of a box.
+    units = (bounds[:, 1] - bounds[:, 0]) / (1 if geometry == "cube" else 2)
+    # Records outside the ball were moved to its surface, and post-processing moves centres.
+    known = geometry != "l1" and not card.post_processes
+    places = [
+        {"at": list(at), "within": (units * scale * times / (one - least)).tolist()}
+        if known and one > least
+        else None
+        for at, one in zip(result["centers"], counts, strict=True)
+    ]
+    return {
+        "level": SURE,
+        "counts": bands,
+        "places": places,
+        "how": (
+            "The bands follow from the size of the noise. A number counts the records "
+            "that were nearest to the centre in the last step, before it moved to its place; the "
+            "place is the mean of these records."
+        ),
+    }
 
 
 # -- both ----------------------------------------------------------------------------------

@@ -17,16 +17,18 @@ from dpviz.base.errors import InputError, PrivacyRefusal, reason, shown
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.choice import Local
 from dpviz.data.engine.tables import Engine
-from dpviz.data.geographic import check_bounds
+from dpviz.data.geographic import check_bounds, lon_first, map_axes
 from dpviz.data.stored import ParquetPart, Stored, whole_rows
 from dpviz.data.units import cap_records
 from dpviz.family.family import Material
+from dpviz.grid.areas import Areas
 from dpviz.grid.counts import MAX_EXACT
 from dpviz.privacy.budget_log import Entry, decimal, granted
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.release.document import Document, document, with_earlier
 from dpviz.release.files import files
+from dpviz.release.package import About
 from dpviz.release.request import Request
 
 #: A larger budget gives almost no protection, and the factor e^epsilon has no practical meaning.
@@ -93,6 +95,8 @@ class Prepared:
         """
         request.check()
         _check_names(dataset)
+        if request.areas is not None:
+            dataset = _on_areas(dataset, request.areas)
         check_bounds(dataset.columns, request.domain)
         dataset = _usable(dataset)
         if request.persons:
@@ -112,6 +116,8 @@ class Prepared:
         unit is a person, no person has more records than the cap.
         """
         request.check()
+        if request.areas is not None:
+            raise InputError("areas need data in memory: name a single file and no engine.")
         check_parts(source)
         check_bounds(source.columns, request.domain)
         material = request.family.stored(
@@ -144,7 +150,8 @@ class Prepared:
         """
         request = self.request.granted(epsilon)
         config, family = request.config, request.family
-        unit = family.methods[config.method].unit
+        # Counts of areas are whole; only the wavelet needs a finer lattice.
+        unit = 1.0 if request.areas else family.methods[config.method].unit
         accountant = accounting(config.epsilon, config.neighbours, unit=unit)
         run = family.run(self.material, config, accountant)
         return document(
@@ -177,6 +184,7 @@ def release(
     source: str,
     total: float | None,
     folder: Path,
+    about: About | None = None,
     before: Callable[[], object] | None = None,
 ) -> Released:
     """Release a clustering once, and write its bundle.
@@ -201,6 +209,9 @@ def release(
         another way, or from a copy with the same bytes, the caller must name the source.
     folder
         Folder of the bundle; must be new or empty.
+    about
+        The owner's words for registry, repository and ethics board
+        (:func:`dpviz.release.package.read_about`). They are published as they are.
     before
         Function that is called after all checks, right before the debit.
     """
@@ -214,7 +225,7 @@ def release(
     _check_budget(budget, source, request.config.epsilon)
     account = budget.find(source)
     trial = prepared.draw(request.config.epsilon, null_sets=1)
-    files(with_earlier(trial, account.entries if account else ()))
+    files(with_earlier(trial, account.entries if account else ()), about)
     # Path.absolute() would keep "out/..", which names an existing folder.
     folder = Path(os.path.abspath(folder))
     part = _part(folder)
@@ -228,7 +239,7 @@ def release(
         try:
             before_it = [one for one in budget.open(source).entries if one.id < entry.id]
             drawn = with_earlier(prepared.draw(entry.epsilon), before_it)
-            bundle = files(drawn)
+            bundle = files(drawn, about)
             _publish(bundle, part, folder)
         except (InputError, PrivacyRefusal) as error:
             said = f"{str(error).rstrip('.')}; the budget is debited nevertheless."
@@ -249,6 +260,27 @@ def release(
         folder=folder,
         files=bundle,
     )
+
+
+def write_folder(made: dict[str, bytes], folder: Path) -> None:
+    """Write files to a new or empty folder, either completely or not at all."""
+    folder = Path(os.path.abspath(folder))
+    part = _part(folder)
+    try:
+        _publish(made, part, folder)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+
+
+def repeat(document: Document, dataset: Dataset, unit: str | None = None) -> Document:
+    """Run the plan of a released document on data, with new secure noise and without a debit.
+
+    ``unit`` is the column of persons, which the document does not name. The result must not be
+    published if the data are private.
+    """
+    request = _by_name(Request.of(document, unit), dataset)
+    return Prepared.build(dataset, request).draw(request.config.epsilon)
 
 
 def _by_name(request: Request, data: Dataset | Stored) -> Request:
@@ -276,6 +308,20 @@ def _check_names(dataset: Dataset) -> None:
             "column names look like values of a first record: write names that begin with a letter "
             'into the first line, or give the header that is missing, for example "x,y".'
         )
+
+
+def _on_areas(dataset: Dataset, areas: Areas) -> Dataset:
+    """The data with areas instead of cells; its columns are in the order of a map."""
+    if dataset.counts is not None or dataset.ndim != 2:
+        raise InputError("areas need records with two columns, for example longitude and latitude.")
+    dataset = dataset.select(lon_first(dataset.columns))
+    if map_axes(dataset.columns, areas.domain.bounds) != (0, 1):
+        x, y = map(shown, dataset.columns)
+        raise InputError(
+            f"columns {x} and {y} don't say which one is horizontal: rename them to x and y, or to "
+            "longitude and latitude."
+        )
+    return replace(dataset, areas=areas)
 
 
 def _usable(dataset: Dataset) -> Dataset:

@@ -10,8 +10,10 @@ from typing import Any
 from dpviz.families import FAMILIES
 from dpviz.family.family import Family
 from dpviz.release import geojson, pictures, report
+from dpviz.release.package import About, checked, package, sums
 from dpviz.release.tables import (
     Document,
+    areas_csv,
     axes_of,
     cells_csv,
     centers_csv,
@@ -21,7 +23,7 @@ from dpviz.release.tables import (
 )
 
 #: Files that list the other files.
-_LISTS = ("report.html", "README.txt")
+_LISTS = ("report.html", "README.txt", "SHA256SUMS")
 
 #: Description of each file, in the order of the list.
 ABOUT = {
@@ -33,46 +35,69 @@ ABOUT = {
         "noisy number of records and cluster of every cell of the grid; doubtful (1) if noise "
         "alone could have made the cluster"
     ),
+    "areas.csv": (
+        "noisy number of records and cluster of every area; doubtful (1) if noise alone could have "
+        "made the cluster"
+    ),
     "centers.csv": (
         "centre of every cluster, with its noisy number of records if there is one; doubtful (1) "
         "if noise alone could have made the cluster"
     ),
+    "areas.geojson": "the areas, with their noisy numbers of records and their clusters",
     "clusters.geojson": "outlines of the clusters",
     "counts.svg": "picture: noisy number of records in every cell",
     "clusters.svg": "picture: the clusters with their numbers",
+    "sheet.html": "for an ethics board: two pages for reviewers who are no experts",
+    "registry.yaml": "record for the registry of deployments of differential privacy",
+    "croissant.json": "description of the tables for programs (Croissant)",
+    "ddi.xml": "description for a repository such as Dataverse (DDI Codebook 2.5)",
+    "open.ipynb": "notebook that reads and draws these files",
+    "repeat.ipynb": "notebook that repeats the steps on a file of the owner, with other noise",
+    "about.yaml": "the owner's own words, which dpviz can't check",
+    "SHA256SUMS": "hash of every file, to see whether one was changed (sha256sum --check)",
 }
 
 
-def files(document: Mapping[str, Any]) -> dict[str, bytes]:
+def files(document: Mapping[str, Any], about: About | None = None) -> dict[str, bytes]:
     """Make all files of a release: their contents by name.
 
-    The document is valid for ``release.schema.json`` and serializable. The same document always
-    gives the same bytes, even after it was written to ``release.json`` and read again. Raises
-    ValueError if a number is NaN or infinite. Only a release with two columns has maps, and only
-    cells ``counts.svg``.
+    The document is valid for ``release.schema.json`` and serializable; ``about`` has the owner's
+    words. The same document and words always give the same bytes, even after the document was
+    written to ``release.json`` and read again. Raises ValueError if a number is NaN or infinite,
+    and InputError if words of the owner can't be used. Only a release with two columns has maps,
+    and only cells ``counts.svg``.
     """
     text = written(document)
     document = json.loads(text)
     made = {"release.json": text, "release.schema.json": schema().decode()}
-    of_cells = document["result"]["kind"] == "cells"
-    if of_cells:
-        made["cells.csv"] = cells_csv(document)
-    else:
-        made["centers.csv"] = centers_csv(document)
+    kind = document["result"]["kind"]
+    tables = {"cells": cells_csv, "areas": areas_csv, "centers": centers_csv}
+    made[f"{kind}.csv"] = tables[kind](document)
     if len(document["domain"]["columns"]) == 2:
         mapped = on_map(document)
         collection = geojson.clusters(mapped)
         made["clusters.geojson"] = written(geojson.published(collection, mapped))
         made["clusters.svg"] = pictures.clusters_svg(mapped, collection)
-        if of_cells:
+        if kind == "areas":
+            made["areas.geojson"] = written(geojson.areas(document))
+        if kind != "centers":
             made["counts.svg"] = pictures.counts_svg(mapped)
+    described = {name: _encoded(text) for name, text in made.items()}
+    made |= package(document, checked(about or {}), described)
     names = {name: about for name, about in ABOUT.items() if name in {*made, *_LISTS}}
+    if kind == "areas":
+        names["counts.svg"] = "picture: noisy number of records in every area"
     if "clusters.geojson" in names:
         names["clusters.geojson"] += f". {axes_of(document)}"
     made["report.html"] = report.page(document, made, names)
     made["README.txt"] = _readme(document, names)
-    # UTF-8 can't encode a lone surrogate, so its escape sequence replaces it.
-    return {name: made[name].encode("utf-8", "backslashreplace") for name in names}
+    done = {name: _encoded(made[name]) for name in names if name in made}
+    return done | {"SHA256SUMS": sums(done).encode()}
+
+
+def _encoded(text: str) -> bytes:
+    """UTF-8, which can't encode a lone surrogate: its escape sequence replaces it."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def schema() -> bytes:

@@ -11,7 +11,15 @@ import numpy as np
 
 from dpviz.base.arrays import Floats, Indices
 from dpviz.data.geographic import in_degrees
-from dpviz.release.tables import ClusterFacts, Document, cluster_facts, edges, on_map, tidy
+from dpviz.release.tables import (
+    ClusterFacts,
+    Document,
+    cluster_facts,
+    doubtful_clusters,
+    edges,
+    on_map,
+    tidy,
+)
 
 Point = tuple[float, float]
 
@@ -31,17 +39,34 @@ def clusters(document: Document) -> dict[str, Any]:
     ``columns`` and ``center`` have the same order. Outer rings are counter-clockwise, holes are
     clockwise. For cells, a polygon is the union of the cluster's cells. For centres, it is the part
     of the domain that is nearest to the centre, after both columns are scaled to the same length;
-    if two centres are equal, the first centre gets the polygon.
+    if two centres are equal, the first centre gets the polygon. For areas, it is the union of the
+    cluster's areas.
     """
     document = on_map(document)
     facts = cluster_facts(document)
-    find = _of_cells if document["result"]["kind"] == "cells" else _of_centers
+    finders = {"cells": _of_cells, "areas": _of_areas, "centers": _of_centers}
+    find = finders[document["result"]["kind"]]
     features = [_feature(*parts) for parts in zip(facts, *find(document), strict=True)]
     return {
         "type": "FeatureCollection",
         "columns": document["domain"]["columns"],
         "features": features,
     }
+
+
+def areas(document: Document) -> dict[str, Any]:
+    """One feature per area, with its name, noisy count, and cluster (0: none)."""
+    result, doubts = document["result"], doubtful_clusters(document)
+    rows = zip(result["names"], result["counts"], result["labels"], result["polygons"], strict=True)
+    features = []
+    for name, count, label, polygon in rows:
+        about = {"name": name, "count": count, "cluster": label}
+        about |= {} if doubts is None else {"doubtful": label in doubts}
+        features.append({"type": "Feature", "properties": about, "geometry": polygon})
+    columns = document["domain"]["columns"]
+    return on_earth(
+        {"type": "FeatureCollection", "columns": columns, "features": features}, document
+    )
 
 
 def published(collection: dict[str, Any], document: Document) -> dict[str, Any]:
@@ -159,6 +184,18 @@ def _of_cells(document: Document) -> tuple[list[Geometry], list[float]]:
     cells = np.stack(np.unravel_index(order, labels.shape), axis=1)
     _, *groups = np.split(cells, np.cumsum(np.bincount(labels.ravel(), minlength=size))[:-1])
     return [_union(group, borders) for group in groups], shares[1:].tolist()
+
+
+def _of_areas(document: Document) -> tuple[list[Geometry], list[float]]:
+    import shapely
+
+    result = document["result"]
+    shapes = np.array([shapely.geometry.shape(one) for one in result["polygons"]])
+    labels = np.array(result["labels"])
+    found = [shapely.union_all(shapes[labels == one]) for one in range(1, result["clusters"] + 1)]
+    whole = float(shapely.area(shapes).sum())
+    geometries = [shapely.geometry.mapping(shapely.orient_polygons(one)) for one in found]
+    return geometries, [float(one.area) / whole for one in found]
 
 
 def _union(cells: Indices, borders: Sequence[Floats]) -> Geometry:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,12 @@ _NARROWEST = 480
 #: For the map of a domain: longest side, maximum number of cities, and minimum number of pixels
 #: between two cities.
 _SMALL_MAP, _MOST_CITIES, _APART = 280, 4, 16.0
+
+#: West, north, east and south end of a part of the picture, in pixels.
+Box = tuple[float, float, float, float]
+
+#: Corners of areas are left out if this moves a border by less than this number of pixels.
+_FINEST = 0.4
 
 #: Longest scale bar as a share of the plot's width.
 _BAR = 0.3
@@ -178,8 +185,12 @@ _LEAST_POWER, _MARKS_APART = 0.2, 18.0
 def counts_svg(document: Document) -> str:
     """Map of the noisy counts: white means zero, blue means above zero, brown means below zero."""
     document = on_map(document)
-    counts = np.array(document["result"]["counts"], dtype=float)
-    steps = [math.ceil(side / MOST_SQUARES) for side in counts.shape]
+    result = document["result"]
+    counts = np.array(result["counts"], dtype=float)
+    if of_areas := result.get("kind") == "areas":
+        counts = counts[:, None]
+    # All areas are drawn, so they are never summed.
+    steps = [1, 1] if of_areas else [math.ceil(side / MOST_SQUARES) for side in counts.shape]
     squares = block_sums(counts, steps)
     size = np.abs(squares[squares != 0])
     largest = float(size.max(initial=0.0))
@@ -193,8 +204,11 @@ def counts_svg(document: Document) -> str:
     frame, lowest = Frame.build(document, right=92), float(squares.min())
     what = "cell" if steps == [1, 1] else f"block of {steps[0]} × {steps[1]} cells"
     x, y = document["domain"]["columns"]
+    parts = f"{counts.shape[0]} by {counts.shape[1]} cells"
+    if of_areas:
+        what, parts = "area", f"{len(counts):,} areas"
     described = (
-        f"Map of {counts.shape[0]} by {counts.shape[1]} cells over {x} (to the right) and {y} "
+        f"Map of {parts} over {x} (to the right) and {y} "
         f"(upwards). Each {what} is coloured by its noisy number of records, from "
         f"{number(lowest, 4)} to {number(float(squares.max()), 4)}: white is zero, "
         "and darker blue means more records"
@@ -203,15 +217,33 @@ def counts_svg(document: Document) -> str:
     high = frame.height
     viewed = [side / step for side, step in zip(counts.shape, steps, strict=True)]
     content = (
-        f'<svg x="{frame.left}" y="{_TOP}" width="{frame.width}" height="{high}" '
+        "\n".join(map(partial(_area, frame), result["polygons"], shades[:, 0])) + "\n"
+        if of_areas
+        else f'<svg x="{frame.left}" y="{_TOP}" width="{frame.width}" height="{high}" '
         f'viewBox="0 0 {viewed[0]:g} {viewed[1]:g}" preserveAspectRatio="none">'
         f'<g transform="translate(0 {viewed[1] - 0.5:g})" shape-rendering="crispEdges" '
         f'fill="none">\n{_rows(shades)}\n</g></svg>\n'
-        + _legend(frame, float(squares.min()), float(squares.max()), top, power)
     )
+    content += _legend(frame, float(squares.min()), float(squares.max()), top, power)
     return frame.picture(
         "counts", f"Noisy number of records in each {what}", run_line(document), described, content
     )
+
+
+def _area(frame: Frame, polygon: Mapping[str, Any], shade: int) -> str:
+    """Outline of an area, filled with its shade."""
+    look = f'fill="{_colour(shade / _SHADES)}" stroke="{_LINE}" stroke-width="0.4"'
+    return f'<path {look} fill-rule="evenodd" d="{_path(frame, _coarse(frame, polygon))}"/>'
+
+
+def _coarse(frame: Frame, geometry: Mapping[str, Any]) -> dict[str, Any]:
+    """Feature with the geometry as far as a picture shows it."""
+    import shapely
+
+    (west, east), _ = frame.bounds
+    pixel = (east - west) / frame.width
+    shape = shapely.simplify(shapely.geometry.shape(geometry), _FINEST * pixel)
+    return {"geometry": shapely.geometry.mapping(shape)}
 
 
 def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
@@ -223,17 +255,29 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     document = on_map(document)
     frame = Frame.build(document, right=44)
     features = [one for one in collection["features"] if one["geometry"]]
-    of_cells = document["result"]["kind"] == "cells"
+    kind = document["result"]["kind"]
+    of_cells = kind != "centers"
+    if kind == "areas":
+        features = [{**one, **_coarse(frame, one["geometry"])} for one in features]
     paths = "\n".join(_outline(frame, feature, of_cells) for feature in features)
-    labels, numbers = _labels(frame, features)
-    below, above = _ground(frame, numbers)
+    if kind == "areas":
+        grey = [_area(frame, one, 0) for one in document["result"]["polygons"]]
+        paths = "\n".join([*grey, paths])
+    labels, taken = _labels(frame, features)
+    labelled = len(taken)
+    below, above = _ground(frame, taken)
     total = len(collection["features"])
-    left_out = total - len(numbers)
+    left_out = total - labelled
     x, y = document["domain"]["columns"]
+    shown = {
+        "cells": "areas of dense cells",
+        "areas": "areas with many records",
+        "centers": "the areas nearest to each centre",
+    }
     found = "1 cluster" if total == 1 else f"{total:,} clusters" if total else "No clusters"
     described = (
         f"Map of {found} over {x} (to the right) and {y} (upwards)"
-        + (", as areas of dense cells." if of_cells else ", as the areas nearest to each centre.")
+        + f", as {shown[kind]}."
         + (f" {left_out:,} of them have no number, because there is no space." if left_out else "")
         + " The table of clusters lists all of them."
     )
@@ -241,7 +285,8 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
         x0, y0 = frame.left + frame.width / 2, _TOP + frame.height / 2
         none = "None is sure." if collection.get("left_out") else "No cluster was found."
         labels = _text(none, x=x0, y=y0, font_size=_LABEL, text_anchor="middle")
-    heading = f"{found} of dense cells" if of_cells else f"{found} and their centres"
+    of = {"cells": " of dense cells", "areas": " of areas with many records"}
+    heading = found + of.get(kind, " and their centres")
     doubtful = sum(map(_doubtful, features))
     if doubtful:
         heading += f"; hatched: {doubtful:,} that may be noise"
@@ -259,16 +304,16 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     return frame.picture("clusters", heading, line, described, content)
 
 
-#: Place of the number of a cluster, in pixels: middle, half of the width, height.
-_Number = tuple[float, float, float]
+def _ground(frame: Frame, taken: Sequence[Box]) -> tuple[list[str], list[str]]:
+    """What is below and above the clusters: coasts and borders; cities and a scale bar.
 
-
-def _ground(frame: Frame, numbers: Sequence[_Number]) -> tuple[list[str], list[str]]:
-    """What is below and above the clusters: coasts and borders; cities and a scale bar."""
+    ``taken``: boxes of the clusters' numbers, which stay free.
+    """
     scale, box = _scale(frame.columns, frame.bounds)
     if box is None or not in_degrees(frame.columns, frame.bounds):
-        return [], _scale_bar(frame, scale)
-    return [_coasts(frame, box)], [*_cities(frame, numbers), *_scale_bar(frame, scale)]
+        return [], _scale_bar(frame, scale, taken)[0]
+    bar, place = _scale_bar(frame, scale, taken)
+    return [_coasts(frame, box)], [*_cities(frame, [*taken, *place], grey=True), *bar]
 
 
 def _scale(columns: Sequence[str], bounds: Bounds) -> tuple[Scale, Domain | None]:
@@ -280,23 +325,40 @@ def _scale(columns: Sequence[str], bounds: Bounds) -> tuple[Scale, Domain | None
     return scale_of(columns, box), box
 
 
-def _scale_bar(frame: Frame, scale: Scale) -> list[str]:
-    """Bar of a round length, right at the middle latitude; none if the unit is no length."""
+def _scale_bar(
+    frame: Frame, scale: Scale, taken: Sequence[Box] = ()
+) -> tuple[list[str], list[Box]]:
+    """Bar of a round length, right at the middle latitude, and its box; none if there is no unit.
+
+    The bar is in the first corner that is not ``taken``.
+    """
     if not scale.metres or not scale.ratio:
-        return []
+        return [], []
     (west, east), _ = frame.bounds
     pixel = (east - west) * scale.metres / frame.width
     rough = frame.width * _BAR * pixel
     power = 10.0 ** math.floor(math.log10(rough))
     metres = next(step * power for step in (5, 2, 1) if step * power <= rough)
-    x, y = frame.left + 12, _TOP + frame.height - 10
     wide = metres / pixel
+    corners = [
+        (x, y)
+        for y in (_TOP + frame.height - 10, _TOP + 28)
+        for x in (frame.left + 12, frame.left + frame.width - 12 - wide)
+    ]
+    boxes = [(x - 4, y - 20, x + wide + 4, y + 4) for x, y in corners]
+    free = [at for at, box in enumerate(boxes) if not _touches(box, taken)]
+    (x, y), box = corners[(free or [0])[0]], boxes[(free or [0])[0]]
     halo = {"stroke": _GROUND, "stroke_width": 3, "paint_order": "stroke"}
     return [
         f'<path class="scale" fill="none" stroke="{_INK}" stroke-width="2" '
         f'd="M{pixels(x)} {pixels(y - 5)}v5h{pixels(wide)}v-5"/>',
         _text(length(metres), x=x + wide / 2, y=y - 7, text_anchor="middle", **halo),
-    ]
+    ], [box]
+
+
+def _touches(box: Box, others: Sequence[Box]) -> bool:
+    west, north, east, south = box
+    return any(west < e and w < east and north < s and n < south for w, n, e, s in others)
 
 
 def domain_svg(columns: Sequence[str], domain: Domain) -> str:
@@ -312,7 +374,8 @@ def domain_svg(columns: Sequence[str], domain: Domain) -> str:
     parts: list[str] = []
     line = f"{names[0]} to the right, {names[1]} upwards"
     if in_degrees(names, box.bounds):
-        parts = [_coasts(frame, box), *_cities(frame), *_scale_bar(frame, scale)]
+        bar, place = _scale_bar(frame, scale)
+        parts = [_coasts(frame, box), *_cities(frame, place), *bar]
     described = f"Map of the declared domain: {line}. {city_words(names, box.bounds)}".rstrip()
     return frame.picture("domain", "Declared domain", line, described, "\n".join(parts))
 
@@ -328,38 +391,43 @@ def _coasts(frame: Frame, box: Domain) -> str:
     return f'<path fill="none" stroke="{_LINE}" d="{drawn}"/>' if drawn else ""
 
 
-def _cities(frame: Frame, numbers: Sequence[_Number] | None = None) -> list[str]:
-    """Largest cities with their names; grey beside the ``numbers`` of clusters, which stay free."""
+def _cities(frame: Frame, taken: Sequence[Box], *, grey: bool = False) -> list[str]:
+    """Largest cities with their names, beside the boxes ``taken``; ``grey`` below clusters."""
     (west, east), lat = frame.bounds
-    colour = {} if numbers is None else {"fill": blend(_INK, _GROUND, 0.7)}
+    colour = {"fill": blend(_INK, _GROUND, 0.7)} if grey else {}
     parts: list[str] = []
-    taken: list[float] = []
+    boxes = list(taken)
+    number = 0
     for one in cities_within((west, east), lat):
         lon = next(at for at in (one.lon, one.lon + 360, one.lon - 360) if west <= at <= east)
         x, y = frame.place(lon, one.lat)
-        wide = len(one.name) * _SMALL * _CHARACTER + 6
-        # The name is to the right of the dot, or to the left if there is no space.
-        sides = {False: (x, x + wide), True: (x - wide, x)}
+        wide = len(one.name) * _SMALL * _CHARACTER
+        # The name is to the right of the dot, or to the left, above or below, where there is space.
+        high = _APART / 2
+        sides: tuple[tuple[Box, dict[str, object]], ...] = (
+            ((x + 6, y - high, x + 6 + wide, y + high), {"dx": 6}),
+            ((x - 6 - wide, y - high, x - 6, y + high), {"dx": -6, "text_anchor": "end"}),
+            *(
+                ((x - wide / 2, y + up - high, x + wide / 2, y + up + high),
+                 {"y": y + up, "text_anchor": "middle"})
+                for up in (-_APART, _APART)
+            ),
+        )  # fmt: skip
         free = [
-            left
-            for left, (start, end) in sides.items()
-            if frame.left <= start
-            and end <= frame.left + frame.width
-            and all(
-                abs(y - at) >= _LABEL or end < middle - half or middle + half < start
-                for middle, half, at in numbers or ()
-            )
-        ]
-        if not free or any(abs(y - other) < _APART for other in taken):
+            side for side in sides
+            if frame.left <= side[0][0] and side[0][2] <= frame.left + frame.width
+            and not _touches(side[0], boxes)
+        ]  # fmt: skip
+        if not free:
             continue
-        left = free[0]
+        box, look = free[0]
         parts.append(f'<circle cx="{pixels(x)}" cy="{pixels(y)}" r="2.5"/>')
-        look = {"dx": -6, "text_anchor": "end"} if left else {"dx": 6}
         # A halo in the background colour, drawn over the lines.
         look |= {"stroke": _GROUND, "stroke_width": 3, "paint_order": "stroke"} | colour
-        parts.append(_text(one.name, x=x, y=y, dy="0.35em", **look))
-        taken.append(y)
-        if len(taken) == _MOST_CITIES:
+        parts.append(_text(one.name, **{"x": x, "y": y, "dy": "0.35em"} | look))
+        boxes.append(box)
+        number += 1
+        if number == _MOST_CITIES:
             break
     return parts
 
@@ -486,12 +554,16 @@ def _polygons(feature: Mapping[str, Any]) -> list[Any]:
     return [coordinates] if geometry["type"] == "Polygon" else list(coordinates)
 
 
-def _outline(frame: Frame, feature: Mapping[str, Any], of_cells: bool) -> str:
+def _path(frame: Frame, feature: Mapping[str, Any]) -> str:
     rings = [ring for polygon in _polygons(feature) for ring in polygon]
-    drawn = "".join(
+    return "".join(
         "M" + "L".join(" ".join(map(pixels, frame.place(*point))) for point in ring[:-1]) + "z"
         for ring in rings
     )
+
+
+def _outline(frame: Frame, feature: Mapping[str, Any], of_cells: bool) -> str:
+    drawn = _path(frame, feature)
     fill = _fill(feature)
     look = (
         f'fill="{fill}" shape-rendering="crispEdges"'
@@ -511,8 +583,9 @@ def _outline(frame: Frame, feature: Mapping[str, Any], of_cells: bool) -> str:
     )
 
 
-def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, list[_Number]]:
-    taken: list[_Number] = []
+def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, list[Box]]:
+    """Numbers of the clusters (and centres), and the boxes of the numbers."""
+    taken: list[Box] = []
     dots, texts = [], []
     radius = 3 if len(features) <= 100 else 1.5
     for feature in sorted(features, key=lambda one: -one["properties"]["area_share"]):
@@ -530,9 +603,10 @@ def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, l
             x, y = _number_place(frame, feature, half)
         x = min(max(x, frame.left + half + 2), frame.left + frame.width - half - 2)
         y = min(max(y, _TOP + 8), _TOP + frame.height - 8)
-        if any(abs(x - a) < half + b and abs(y - c) < _LABEL for a, b, c in taken):
+        box = (x - half, y - _LABEL / 2, x + half, y + _LABEL / 2)
+        if _touches(box, taken):
             continue
-        taken.append((x, half, y))
+        taken.append(box)
         look = {"font_size": _LABEL, "font_weight": "bold", "text_anchor": "middle"}
         halo = {"stroke": _GROUND, "stroke_width": 3, "stroke_linejoin": "round"}
         texts.append(_text(text, x=x, y=y, dy="0.35em", **look, **halo, paint_order="stroke"))

@@ -126,6 +126,9 @@ class Found:
     #: Number of true clusters that are found again: they share at least half of their records with
     #: one cluster of the draw.
     again: Floats
+    #: Number of true clusters that are not found again, but have most of their records in one
+    #: larger cluster of the draw.
+    joined: Floats
     drawn: tuple[Drawn, ...] = ()
 
     @property
@@ -164,8 +167,8 @@ class Forecast:
         return (
             f"Expect about {_about(found.invented)} invented clusters of "
             f"{_about(found.reported)} reported ({draws}: {_range(found.invented)} "
-            f"invented), and about {_about(found.lost)} of {found.true} true clusters lost or "
-            "badly cut."
+            f"invented). Of {found.true} true clusters, about {_about(found.lost - found.joined)} "
+            f"are lost or badly cut, and about {_about(found.joined)} joined with others."
         )
 
     @property
@@ -176,7 +179,7 @@ class Forecast:
             return f"expect about {_about(found.again)} of {found.true} clusters to be found"
         return (
             f"expect about {_about(found.invented)} invented of {_about(found.reported)}, and "
-            f"{_about(found.lost)} of {found.true} lost"
+            f"{_about(found.lost)} of {found.true} lost, cut or joined"
         )
 
     @property
@@ -505,12 +508,14 @@ class _Draws:
         more, rows = self._running[request]
         for _ in self._work.over(range(len(rows), number)):
             rows.append(next(more))
-        reported, invented, again = np.array([one.numbers for one in rows[:number]], float).T
+        numbers = np.array([one.numbers for one in rows[:number]], float)
+        reported, invented, again, joined = numbers.T
         return Found(
             true=len(self._stand_in.places),
             reported=reported,
             invented=invented,
             again=again,
+            joined=joined,
             drawn=tuple(one.drawn for one in rows[: min(number, PICTURES)] if one.drawn),
         )
 
@@ -539,12 +544,17 @@ class _Draws:
             # column 0.
             of_cells = result["kind"] == "cells"
             before = len(table) - len(stand_in.places)
-            real, found = _matched(table, before, of_cells=of_cells)
+            real, found, joined = _matched(table, before, of_cells=of_cells)
             number = _clusters(result)
             # Clusters that contain no record of the stand-in are missing in the table.
             real = np.append(real, np.zeros(number, dtype=bool))[:number]
             yield _Row(
-                numbers=(number, number - real.sum() if of_cells else 0, found.sum()),
+                numbers=(
+                    number,
+                    number - real.sum() if of_cells else 0,
+                    found.sum(),
+                    joined.sum(),
+                ),
                 drawn=Drawn(result=_shown(result), real=real) if seed < PICTURES else None,
             )
             seed += 1
@@ -560,9 +570,9 @@ class _Draws:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Row:
-    """Numbers of clusters of a draw: reported, invented, found again; and the draw, if kept."""
+    """Numbers of clusters of a draw (reported, invented, found again, joined); and the draw."""
 
-    numbers: tuple[float, float, float]
+    numbers: tuple[float, float, float, float]
     drawn: Drawn | None
 
 
@@ -581,8 +591,11 @@ def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
     return {name: result[name] for name in ("kind", "labels", "centers") if name in result}
 
 
-def _matched(table: Ints, before: int, *, of_cells: bool) -> tuple[Mask, Mask]:
-    """Whether each found cluster (column) is true, and each true cluster (row) is found again."""
+def _matched(table: Ints, before: int, *, of_cells: bool) -> tuple[Mask, Mask, Mask]:
+    """Whether each found cluster (column) is true, each true cluster (row) found again, or joined.
+
+    A joined cluster has most of its records in one larger cluster.
+    """
     shared = table[before:, int(of_cells) :]
     rows, columns = optimize.linear_sum_assignment(shared, maximize=True)
     both = shared[rows, columns]
@@ -591,7 +604,8 @@ def _matched(table: Ints, before: int, *, of_cells: bool) -> tuple[Mask, Mask]:
     real, again = (np.zeros(side, dtype=bool) for side in shared.shape[::-1])
     again[rows[half]] = True
     real[columns[(both > 0) if of_cells else half]] = True
-    return real, again
+    most = 2 * shared.max(axis=1, initial=0) > table.sum(axis=1)[before:]
+    return real, again, most & ~again
 
 
 def _loss(forecast: Forecast) -> float:

@@ -19,22 +19,25 @@ from dpviz.release.formatting import cut, fixed, number, printable
 from dpviz.release.tables import (
     ClusterFacts,
     Document,
+    accuracy_words,
     axes_of,
     cluster_facts,
-    counted_words,
+    count_words,
     counting_step,
+    counting_words,
     doubt_words,
     earlier_words,
     headline,
     margin,
     place_words,
     quote,
+    reach_words,
     run_line,
     title,
 )
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
 
 
 def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) -> str:
@@ -48,13 +51,16 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
     privacy, domain = document["privacy"], document["domain"]
     facts = cluster_facts(document)
     counting = counting_step(document)
-    heads, rows = _clusters(document, facts, counting)
-    return _template().render(
+    heads, rows = _clusters(document, facts)
+    template = environment(escape=True).get_template("report.html.j2")
+    return template.render(
         document,
         title=title(document),
         headline=headline(document),
         quote=quote(document),
-        spots=_spots(document, facts, counting),
+        spots=_spots(document, facts),
+        accuracy_words=accuracy_words(document),
+        counting_words=counting_words(document),
         run_line=run_line(document),
         # The maps are markup already; their texts are escaped.
         maps={name: Markup(text) for name, text in made.items() if name.endswith(".svg")},
@@ -62,7 +68,6 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
         counting=counting,
         earlier_words=earlier_words(document),
         doubt_words=doubt_words(document),
-        counted_words=counted_words(document),
         cluster_heads=heads,
         cluster_rows=rows,
         ledger_rows=_ledger(privacy["ledger"]),
@@ -73,18 +78,19 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
 
 
 @cache
-def _template() -> Template:
+def environment(*, escape: bool) -> Environment:
+    """Templates of this folder, with printable values; ``escape`` for HTML and XML."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    made = Environment(
         loader=PackageLoader("dpviz", "release"),
-        autoescape=True,
+        autoescape=escape,
         undefined=StrictUndefined,
         finalize=_printable,
         trim_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "flat": lambda values: np.ravel(values).tolist(),
         "margin": margin,
         "number": number,
@@ -92,32 +98,27 @@ def _template() -> Template:
         "plural": _plural,
         "readable": _readable,
     }
-    return environment.get_template("report.html.j2")
+    return made
 
 
 def _printable(value: Any) -> Any:
     return value if hasattr(value, "__html__") else printable(str(value))
 
 
-def _spots(
-    document: Document, facts: Sequence[ClusterFacts], counting: Mapping[str, Any] | None
-) -> list[dict[str, Any]]:
-    """Clusters of the first page: sure ones first, then the largest; each number has its error."""
+def _spots(document: Document, facts: Sequence[ClusterFacts]) -> list[dict[str, Any]]:
+    """Clusters of the first page: sure ones first, then the largest; each number has its band."""
     columns, spacings = document["domain"]["columns"], _spacings(document)
     listed = []
     for one in sorted(facts, key=lambda one: (bool(one.doubtful), -(one.count or 0.0))):
         places = one.extents or [(value,) for value in one.center or ()]
-        where = place_words(document, one) or ", ".join(
+        where = place_words(document, one)
+        if where and one.within:
+            where += f" (within {reach_words(document, one.within)})"
+        where = where or ", ".join(
             f"{cut(name, 20)} {' to '.join(fixed(value, spacing) for value in place)}"
             for name, place, spacing in zip(columns, places, spacings, strict=True)
         )
-        error = counting and margin(counting["scale"], one.counted)
-        count = (
-            ""
-            if one.count is None or not counting
-            else (f"{number(round(one.count))} ± {error:,} records")
-        )
-        listed.append({"number": one.number, "where": where, "count": count,
+        listed.append({"number": one.number, "where": where, "count": count_words(one),
                        "doubtful": bool(one.doubtful)})  # fmt: skip
     return listed
 
@@ -131,25 +132,27 @@ def _spacings(document: Document) -> list[float]:
 
 
 def _clusters(
-    document: Document, facts: Sequence[ClusterFacts], counting: Mapping[str, Any] | None
+    document: Document, facts: Sequence[ClusterFacts]
 ) -> tuple[list[str], list[list[str]]]:
-    domain = document["domain"]
-    of_cells = document["result"]["kind"] == "cells"
+    domain, kind = document["domain"], document["result"]["kind"]
     counted = any(one.count is not None for one in facts)
     judged = any(one.doubtful is not None for one in facts)
     spacings = _spacings(document)
     heads = ["cluster"]
-    heads += ["dense blocks"] if of_cells else []
+    part = {"cells": "dense blocks", "areas": "areas"}.get(kind)
+    heads += [part] if part else []
     heads += ["records (noisy)"] if counted else []
-    heads += ["error up to"] if counting else []
+    exact = any(one.band for one in facts)
+    heads += ["95% range"] if exact else []
     heads += ["may be noise"] if judged else []
     heads += [cut(name, 40) for name in domain["columns"]]
+    heads += ["mean place", "place within"] if exact else []
     rows = []
     for one in facts:
         row = [str(one.number)]
-        row += [f"{one.cells:,}"] if of_cells else []
+        row += [f"{one.cells:,}"] if part else []
         row += [number(round(one.count))] if one.count is not None else []
-        row += [f"± {margin(counting['scale'], one.counted):,}"] if counting else []
+        row += [f"{one.band[0]:,} to {one.band[1]:,}"] if one.band else []
         row += ["yes" if one.doubtful else "no"] if judged else []
         # Every column has either an interval or a value.
         places = one.extents or [(value,) for value in one.center or ()]
@@ -157,6 +160,11 @@ def _clusters(
             " to ".join(fixed(value, spacing) for value in place)
             for place, spacing in zip(places, spacings, strict=True)
         ]
+        if one.at and one.within:
+            at = (fixed(*both) for both in zip(one.at, spacings, strict=True))
+            row += [", ".join(at), reach_words(document, one.within)]
+        elif exact:
+            row += ["not known"] * 2
         rows.append(row)
     return heads, rows
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 from dpviz.base.errors import InputError, PrivacyRefusal, shown
-from dpviz.families import CARDS, family_of
+from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.family.card import Card
 from dpviz.family.claim import claim
 from dpviz.family.family import Family
+from dpviz.family.parameter import CHOOSE, PRIVATE
 from dpviz.family.trial import Configuration
+from dpviz.grid.areas import Areas
 from dpviz.grid.domain import Domain, Outside, check_outside
+from dpviz.privacy.ledger import Neighbours
 
 #: A longer title would not fit on the report.
 _LONGEST_TITLE = 200
@@ -36,8 +41,13 @@ class Request:
     #: Column that identifies persons, if the privacy unit is a person; None if the unit is a
     #: record.
     unit: str | None = None
+    #: Whether the owner was asked, and declared, that no person has several records.
+    one_record_each: bool = False
     #: The owner's title in the bundle; may be empty.
     title: str = ""
+    #: Public areas in which records are counted, instead of cells; then ``domain`` is their box,
+    #: and records in no area are left out.
+    areas: Areas | None = None
     #: Day of the release, as YYYY-MM-DD; "" if the bundle has no date. It is set before the run, so
     #: it does not show how long the run takes.
     date: str = ""
@@ -45,18 +55,37 @@ class Request:
     def __post_init__(self) -> None:
         """Check the values that the other classes don't check."""
         check_outside(self.outside)
+        if self.areas is not None:
+            self._check_areas(self.areas)
         if len(self.title) > _LONGEST_TITLE or not (self.title or " ").isprintable():
             raise InputError(
                 f'title = "{shown(self.title)}" must be one line of up to {_LONGEST_TITLE} '
                 "characters that can be printed."
             )
-        if self.date and not _DATE.fullmatch(self.date):
+        if self.date and not _is_date(self.date):
             raise InputError(f'date = "{shown(self.date)}" is no date: write it as 2026-01-31.')
         if self.config.neighbours.cap > 1 and not self.persons:
             raise InputError(
                 f"cap = {self.config.neighbours.cap} needs a unit column: name the column that "
                 "identifies persons."
             )
+
+    def _check_areas(self, areas: Areas) -> None:
+        method = self.family.on_areas
+        if self.config.method != method:
+            others = [one.on_areas for one in FAMILIES.values() if one.on_areas]
+            raise InputError(
+                f"method = {self.config.method} can't run on areas: choose {', '.join(others)}."
+            )
+        if self.family.chosen(self.config):
+            raise InputError("choose = private needs a grid: leave it out, and set p (density).")
+        if self.domain not in (None, areas.domain):
+            raise InputError(
+                f'domain = "{self.domain}" is not the box of the areas: leave it out, because the '
+                "areas are the bounds."
+            )
+        object.__setattr__(self, "domain", areas.domain)
+        object.__setattr__(self, "outside", "drop")
 
     @property
     def persons(self) -> bool:
@@ -76,7 +105,7 @@ class Request:
     @property
     def parameters(self) -> dict[str, Any]:
         """Public parameters of the method, without budget and neighbours."""
-        return self.family.choices(self.config)
+        return self.family.choices(self.config, on_areas=self.areas is not None)
 
     @property
     def what(self) -> dict[str, Any]:
@@ -85,12 +114,37 @@ class Request:
         return {
             "method": self.config.method,
             **self.parameters,
+            **({} if self.areas is None else {"areas": len(self.areas)}),
             "domain": str(self.domain),
             "neighbours": neighbours.relation,
             "unit": "person" if self.persons else "record",
             "unit_column": self.unit,
             "cap": neighbours.cap,
         }
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any], unit: str | None = None) -> Request:
+        """Request of a released document; ``unit`` names the column that it does not contain."""
+        privacy, domain, chosen = (document.get(key, {}) for key in ("privacy", "domain", "chosen"))
+        family = family_of(document["method"]["name"])
+        left_out = chosen.get("parameters", ())
+        values = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in document["parameters"].items()
+            if name not in left_out
+        }
+        config: Configuration = family.config(
+            method=document["method"]["name"],
+            epsilon=privacy["epsilon"],
+            variant=document["method"]["variant"],
+            neighbours=Neighbours(relation=privacy["neighbours"], cap=privacy["cap"]),
+            **values | ({CHOOSE.name: PRIVATE} if chosen else {}),
+        )
+        # Where records were counted before, no point is outside.
+        outside: Outside = "clip" if domain["outside"] == "counted" else domain["outside"]
+        bounds = Domain(tuple(map(tuple, domain["bounds"])), declared=True)
+        return cls(config=config, domain=bounds, outside=outside, unit=unit,
+                   title=document["title"], date=document.get("date", ""))  # fmt: skip
 
     def granted(self, epsilon: float) -> Request:
         """Return the same request with the budget that was debited."""
@@ -101,6 +155,13 @@ class Request:
         said = refusal(self.card, self.config, self.domain)
         if said:
             raise PrivacyRefusal(said)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return bool(_DATE.fullmatch(text) and date.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def refusal(card: Card, config: Configuration, domain: Domain | None) -> str:

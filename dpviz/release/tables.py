@@ -14,18 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats, Ints
+from dpviz.base.errors import InputError
 from dpviz.base.numbers import counted
 from dpviz.base.serialize import no_formula
-from dpviz.data.cities import largest_city, near_city
+from dpviz.data.cities import cities_within, near_city
 from dpviz.data.geographic import axes_words, in_degrees, map_axes
+from dpviz.data.scale import METRES_PER_DEGREE, length, scale_of
 from dpviz.families import CARDS
-from dpviz.grid.domain import axis_edges
+from dpviz.grid.domain import Domain, axis_edges
 from dpviz.privacy.explain import guess_words
 from dpviz.release.formatting import cut, exact, number
 
 Document = Mapping[str, Any]
 
 AnyNumber = TypeVar("AnyNumber", bound=np.number)
+
+#: Height in metres from which on an area is no longer named after its largest city.
+_REGION = 150_000
 
 #: In 95% of cases a noisy count is within scale * MARGIN of the true count, because Laplace noise
 #: exceeds t scales with probability e^-t.
@@ -39,13 +44,16 @@ class ClusterFacts:
     number: int
     #: Number of the cluster's blocks of count cells; 0 if the cluster has a centre instead.
     cells: int = 0
-    #: Number of noisy counts in the sum ``count``.
-    counted: int = 1
     #: Noisy number of records; None if the method has no such number.
     count: float | None
     #: Lowest and highest value in each column; None if the cluster has a centre instead.
     extents: tuple[tuple[float, float], ...] | None = None
     center: tuple[float, ...] | None = None
+    #: Smallest and largest number of records; None if no band is known.
+    band: tuple[int, int] | None = None
+    #: Mean place of the records, and its largest error in each column; None if it is not known.
+    at: tuple[float, ...] | None = None
+    within: tuple[float, ...] | None = None
     #: Whether noise alone could have made the cluster; None if the clusters were not judged.
     doubtful: bool | None = None
 
@@ -57,7 +65,8 @@ def on_map(document: Document) -> Document:
     """
     domain, result = document["domain"], document["result"]
     columns, bounds = domain["columns"], domain["bounds"]
-    if len(columns) != 2 or map_axes(columns, bounds) == (0, 1):
+    # Areas are on a map already.
+    if len(columns) != 2 or map_axes(columns, bounds) == (0, 1) or result["kind"] == "areas":
         return document
     turned = {name: domain[name][::-1] for name in ("columns", "bounds")}
     if result["kind"] == "cells":
@@ -67,7 +76,13 @@ def on_map(document: Document) -> Document:
         }
     else:
         result = {**result} | {"centers": [place[::-1] for place in result["centers"]]}
-    return {**document, "domain": {**domain, **turned}, "result": result}
+    known = document.get("accuracy", {})
+    if known:
+        places = [
+            one and {name: side[::-1] for name, side in one.items()} for one in known["places"]
+        ]
+        known = {"accuracy": {**known, "places": places}}
+    return {**document, "domain": {**domain, **turned}, "result": result, **known}
 
 
 def axes_of(document: Document) -> str:
@@ -76,17 +91,18 @@ def axes_of(document: Document) -> str:
 
 
 def title(document: Document) -> str:
-    """The owner's title of the release, or a default title with the place or the columns."""
+    """The owner's title of the release, or what the release shows: its columns, or its place."""
     if document["title"]:
         return str(document["title"])
-    domain, word = document["domain"], _word(document)
-    columns, bounds = domain["columns"], domain["bounds"]
-    words = f"{word[0].upper()}{word[1:]}s"
-    if city := largest_city(columns, bounds):
-        return f"{words} around {city.name}"
-    names = [cut(name, 30) for name in columns[:2]]
-    more = f" and {len(columns) - 2:,} more columns" if len(columns) > 2 else ""
-    return f"{words} by {(', ' if more else ' and ').join(names)}{more}"
+    domain, what = on_map(document)["domain"], f"{_word(document).capitalize()}s of records"
+    bounds = domain["bounds"]
+    names = " and ".join(cut(name, 40) for name in domain["columns"])
+    if not in_degrees(domain["columns"], bounds):
+        return f"{what} by {names}"
+    city = next(iter(cities_within(*bounds)), None)
+    # Of a larger area, the largest city is a poor name.
+    small = (bounds[1][1] - bounds[1][0]) * METRES_PER_DEGREE < _REGION
+    return f"{what} around {city.name}" if city and small else f"{what} by {names}"
 
 
 def run_line(document: Document) -> str:
@@ -156,6 +172,18 @@ def cells_csv(document: Document) -> str:
     return _header([*names, "count", "cluster", *_mark_name(doubts)]) + "".join(lines)
 
 
+def areas_csv(document: Document) -> str:
+    """One row per area: its name, its noisy count, its cluster, and whether that is doubtful."""
+    result, doubts = document["result"], doubtful_clusters(document)
+    rows = io.StringIO()
+    write = csv.writer(rows, lineterminator="\n").writerow
+    write(["area", "count", "cluster", *_mark_name(doubts)])
+    for name, count, label in zip(result["names"], result["counts"], result["labels"], strict=True):
+        mark = [] if doubts is None else [int(label in doubts)]
+        write([no_formula(name), exact(count), label, *mark])
+    return rows.getvalue()
+
+
 def centers_csv(document: Document) -> str:
     """One row per centre: number, position, noisy number of records, and whether it is doubtful."""
     # A column of the data may have the same name as a column of this table.
@@ -186,34 +214,33 @@ def doubtful_clusters(document: Document) -> frozenset[int] | None:
 def doubt_words(document: Document) -> str:
     """Sentence with the number of doubtful clusters; empty if the clusters were not judged."""
     doubts, result = doubtful_clusters(document), document["result"]
-    of_cells = result["kind"] == "cells"
-    total = result["clusters"] if of_cells else len(result["centers"])
+    of_centers = result["kind"] == "centers"
+    total = len(result["centers"]) if of_centers else result["clusters"]
     if doubts is None or not total:
         return ""
-    many, word = len(doubts), "cluster" if of_cells else "centre"
-    all_of = f"The one {word}" if total == 1 else f"All {total:,} {word}s"
-    if many == total:
-        what = "be noise" if of_cells else "come from noise or from evenly spread records"
-        return f"{all_of} may {what}."
-    # The level belongs to a whole release, because one false alarm is enough.
-    level = f"{document['doubtful']['level']:.0%}"
-    error = f"a release of data without clusters passes it in at most {level} of cases"
-    if not many:
-        return f"{all_of} passed the test against noise: {error}."
-    which = "may be noise" if of_cells else "may hold no record"
-    return f"{many:,} of {total:,} {word}s {which}. The others passed the test: {error}."
-
-
-def counted_words(document: Document) -> str:
-    """Sentence that says which records were counted, and how often a person counts."""
-    privacy = document["privacy"]
-    if privacy["unit"] == "person":
-        # A cap chooses the records by a random key.
+    many, level = len(doubts), f"{document['doubtful']['level']:.0%}"
+    if of_centers:
+        if many == total:
+            return f"All {total:,} centres could come from noise or from evenly spread records."
+        if many:
+            said = f"{many:,} of {total:,} centres may hold no record; the others pass the test"
+        else:
+            said = f"All {total:,} centres pass the test for noise and for an even spread"
         return (
-            f"Of each person, at most {counted(privacy['cap'], 'record')} "
-            f"{'is' if privacy['cap'] == 1 else 'are'} counted, chosen at random."
+            f"{said}. The test may be wrong: in up to {level} of releases of evenly spread "
+            "records, some centre passes."
         )
-    return "Every record is counted: a person with several records is counted several times."
+    every = "The one cluster" if total == 1 else f"All {total:,} clusters"
+    if many == total:
+        return f"{every} may be noise."
+    said = f"{every} pass{'es' * (total == 1)} the test for noise"
+    if many:
+        said = f"{many:,} of {total:,} clusters may be noise; the others pass the test"
+    without = "areas without records" if result["kind"] == "areas" else "data without clusters"
+    return (
+        f"{said}. The test may be wrong: in up to {level} of releases of {without}, some cluster "
+        "passes."
+    )
 
 
 def earlier_words(document: Document) -> str:
@@ -235,9 +262,33 @@ def earlier_words(document: Document) -> str:
 
 def cluster_facts(document: Document) -> list[ClusterFacts]:
     """Facts about each cluster, in the order of the clusters' numbers."""
-    if document["result"]["kind"] == "cells":
-        return _facts_of_cells(document)
-    return _facts_of_centers(document)
+    kind = document["result"]["kind"]
+    if kind == "areas":
+        return _facts_of_areas(document)
+    return _facts_of_cells(document) if kind == "cells" else _facts_of_centers(document)
+
+
+def _facts_of_areas(document: Document) -> list[ClusterFacts]:
+    import shapely
+
+    result, doubts = document["result"], doubtful_clusters(document)
+    labels, counts = np.array(result["labels"]), np.array(result["counts"])
+    boxes = shapely.bounds([shapely.geometry.shape(one) for one in result["polygons"]])
+    facts = []
+    for cluster in range(1, result["clusters"] + 1):
+        own = labels == cluster
+        (west, south), (east, north) = boxes[own, :2].min(axis=0), boxes[own, 2:].max(axis=0)
+        facts.append(
+            ClusterFacts(
+                number=cluster,
+                cells=int(own.sum()),
+                count=counts[own].sum().item(),
+                doubtful=None if doubts is None else cluster in doubts,
+                **_exact(document, cluster),
+                extents=((float(west), float(east)), (float(south), float(north))),
+            )
+        )
+    return facts
 
 
 def _facts_of_cells(document: Document) -> list[ClusterFacts]:
@@ -247,7 +298,6 @@ def _facts_of_cells(document: Document) -> list[ClusterFacts]:
     clusters = result["clusters"]
     counts, fine = np.array(result["counts"]), cell_labels(document)
     blocks = np.bincount(np.ravel(result["labels"]), minlength=clusters + 1).tolist()
-    counted = np.bincount(fine.ravel(), minlength=clusters + 1).tolist()
     sums = np.bincount(fine.ravel(), weights=counts.ravel(), minlength=clusters + 1).tolist()
     borders = [edges(document, axis, side) for axis, side in enumerate(counts.shape)]
     boxes, doubts = find_objects(fine, max_label=clusters), doubtful_clusters(document)
@@ -255,9 +305,9 @@ def _facts_of_cells(document: Document) -> list[ClusterFacts]:
         ClusterFacts(
             number=number,
             cells=blocks[number],
-            counted=counted[number],
             count=sums[number],
             doubtful=None if doubts is None else number in doubts,
+            **_exact(document, number),
             extents=tuple(
                 (ends[span.start], ends[span.stop])
                 for ends, span in zip(borders, boxes[number - 1], strict=True)
@@ -277,6 +327,7 @@ def _facts_of_centers(document: Document) -> list[ClusterFacts]:
             count=count,
             center=tuple(center),
             doubtful=None if doubts is None else number in doubts,
+            **_exact(document, number),
         )
         for number, (center, count) in enumerate(
             zip(result["centers"], counts, strict=True), start=1
@@ -284,10 +335,22 @@ def _facts_of_centers(document: Document) -> list[ClusterFacts]:
     ]
 
 
+def _exact(document: Document, number: int) -> dict[str, Any]:
+    """Bands of one cluster, if they are known."""
+    known = document.get("accuracy")
+    if known is None:
+        return {}
+    place = known["places"][number - 1] or {}
+    return {
+        "band": tuple(known["counts"][number - 1]),
+        **{name: tuple(side) for name, side in place.items()},
+    }
+
+
 def counting_step(document: Document) -> Mapping[str, Any] | None:
     """The spend whose noise is in the counts of the result; None if several spends contribute."""
     ledger = document["privacy"]["ledger"]
-    if document["result"]["kind"] == "cells":
+    if document["result"]["kind"] != "centers":
         spends = [spend for spend in ledger if spend["step"] == "counts"]
     elif document["result"]["counts"] is not None:
         spends = [spend for spend in ledger if spend["step"].startswith("iteration ")]
@@ -344,10 +407,10 @@ def _word(document: Document) -> str:
 
 
 def quote(document: Document) -> str:
-    """The result, its error and the promise in two sentences, which a newspaper can print."""
-    facts, step, privacy = cluster_facts(document), counting_step(document), document["privacy"]
+    """The result, its error and the promise in a few sentences, which a newspaper can print."""
+    facts, privacy = cluster_facts(document), document["privacy"]
     sure = [one for one in facts if not one.doubtful]
-    word, of_cells = _word(document), document["result"]["kind"] == "cells"
+    word, of_cells = _word(document), document["result"]["kind"] != "centers"
     if not sure:
         found = f"No {word} stands out from the noise"
     else:
@@ -355,29 +418,110 @@ def quote(document: Document) -> str:
         verb = f"stand{'s' * (len(sure) == 1)} out" if of_cells else "sum the records up"
         found = f"{many[0].upper()}{many[1:]} {verb}"
         largest = max(sure, key=lambda one: one.count or 0.0)
-        where, which = place_words(document, largest), "one of the largest"
-        # A number is only given with its error, which also decides whether there is a largest one.
-        if step and largest.count is not None:
-            error = margin(step["scale"], largest.counted)
-            least = largest.count - error
-            if all(
-                (one.count or 0.0) + margin(step["scale"], one.counted) <= least
-                for one in sure
-                if one is not largest
-            ):
-                which = "the largest"
-            which = which if len(sure) > 1 else "it"
-            found += (
-                f"; {which}{f', {where},' if where else ''} has about "
-                f"{number(round(largest.count))} records, give or take {error:,}"
-            )
-            if privacy["unit"] == "person":
-                times = "once" if privacy["cap"] == 1 else f"{privacy['cap']:,} times"
-                found += f", where each person counts at most {times}"
-        elif where:
-            found += f"; {which if len(sure) > 1 else 'it'} is {where}"
+        where, which = place_words(document, largest), "the largest" if len(sure) > 1 else "it"
+        # A number is only given with its band. The bands decide which cluster is the largest.
+        if largest.band and largest.count is not None:
+            low = largest.band[0]
+            if any(one.band and one.band[1] >= low for one in facts if one is not largest):
+                which = "one of the largest"
+            found += f"; {which}{f', {where},' if where else ''} has {count_words(largest)}"
+        elif where and len(sure) == 1:
+            found += f"; it is {where}"
+    cap = "" if "records (" not in found else f" {counting_words(document)}"
     unit = "a given person" if privacy["unit"] == "person" else "a given record"
-    return f"{found}. Whoever {guess_words(privacy['epsilon'], unit)}."
+    return f"{found}.{cap} Whoever {guess_words(privacy['epsilon'], unit)}."
+
+
+def count_words(facts: ClusterFacts) -> str:
+    """Noisy number of records with its band: "about 482 records (422 to 542)"; "" if unknown."""
+    if facts.count is None or facts.band is None:
+        return ""
+    return f"about {number(round(facts.count))} records ({facts.band[0]:,} to {facts.band[1]:,})"
+
+
+def counting_words(document: Document) -> str:
+    """Sentence that says how many records of one person are counted."""
+    privacy = document["privacy"]
+    if privacy["unit"] == "person":
+        are = "is" if privacy["cap"] == 1 else "are"
+        return f"At most {counted(privacy['cap'], 'record')} of each person {are} counted."
+    if privacy.get("one_record_each"):
+        return "The owner declared that no person has more than one record."
+    return "Records are counted, not persons: a person may have several."
+
+
+def accuracy_words(document: Document) -> list[str]:
+    """Sentences on how exact the result is: numbers, places, what is missed, what may be noise."""
+    facts, known = cluster_facts(document), document.get("accuracy")
+    said = []
+    if known is None:
+        said += ["No band is known for the numbers of this method: read them as rough."] * any(
+            one.count is not None for one in facts
+        )
+    else:
+        level = f"{known['level']:.0%}"
+        if facts:
+            said.append(
+                f"In brackets: the smallest and the largest number that fit. In {level} of "
+                "releases, the brackets of all clusters hold."
+            )
+        placed = [one.within for one in facts if one.within]
+        if placed and any(one.within and place_words(document, one) for one in facts):
+            said.append(
+                f"After a place: the distance within which, in {level} of releases, the mean place "
+                "of the records of each cluster lies."
+            )
+        elif placed:
+            widest = tuple(map(max, zip(*placed, strict=True)))
+            said.append(
+                f"In {level} of releases, the mean place of the records of each cluster is within "
+                f"{reach_words(document, widest)} of its place in the table of clusters."
+            )
+        if missed := known.get("missed"):
+            said.append(
+                f"A cluster of {missed['records']:,} or more records in one block of "
+                f"{_block_words(document, missed['block'])}, apart from others, is listed in at "
+                f"least {level} of releases. A smaller one may be missed."
+            )
+    if document["result"]["kind"] == "centers":
+        said.append(
+            f"The method always gives {counted(len(facts), 'centre')}, so a small cluster may "
+            "share the centre of another one."
+        )
+    if facts:
+        said.append(counting_words(document))
+    return said
+
+
+def reach_words(document: Document, sides: Sequence[float]) -> str:
+    """Largest distance on a map, from the largest distance in each column; else both of these."""
+    metres = _metres(document)
+    if metres is not None:
+        return length(math.hypot(*(a * b for a, b in zip(sides, metres, strict=True))))
+    return " and ".join(
+        f"{number(side, 2)} in {cut(name, 20)}"
+        for side, name in zip(sides, document["domain"]["columns"], strict=True)
+    )
+
+
+def _block_words(document: Document, sides: Sequence[float]) -> str:
+    metres = _metres(document)
+    words = [number(side, 3) for side in sides]
+    if metres is not None:
+        words = [length(a * b) for a, b in zip(sides, metres, strict=True)]
+    return " × ".join(words)
+
+
+def _metres(document: Document) -> tuple[float, float] | None:
+    """Length of one unit of each column in metres; None if the columns are no lengths."""
+    columns, bounds = document["domain"]["columns"], document["domain"]["bounds"]
+    if len(columns) != 2:
+        return None
+    try:
+        scale = scale_of(columns, Domain(tuple((float(lo), float(hi)) for lo, hi in bounds)))
+    except InputError:
+        return None
+    return (scale.metres, scale.metres * scale.ratio) if scale.metres and scale.ratio else None
 
 
 def _number_word(many: int) -> str:
@@ -386,10 +530,18 @@ def _number_word(many: int) -> str:
 
 
 def place_words(document: Document, facts: ClusterFacts) -> str:
-    """Place of a cluster in words: from the nearest city, or "" if the columns are no degrees."""
+    """Place of a cluster in words: from the nearest city, or "" if the columns are no degrees.
+
+    A cluster of areas has the name of its area with the largest noisy count.
+    """
+    result = document["result"]
+    if result["kind"] == "areas":
+        own = np.flatnonzero(np.array(result["labels"]) == facts.number)
+        top = result["names"][own[np.array(result["counts"])[own].argmax()]]
+        return f"around {top}" if len(own) > 1 else str(top)
     domain = on_map(document)["domain"]
     if not in_degrees(domain["columns"], domain["bounds"]):
         return ""
-    middle = facts.center or tuple((lo + hi) / 2 for lo, hi in facts.extents or ())
+    middle = facts.center or facts.at or tuple((lo + hi) / 2 for lo, hi in facts.extents or ())
     lon, lat = (middle[axis] for axis in map_axes(document["domain"]["columns"]))
     return near_city(lon, lat)

@@ -40,8 +40,12 @@ LOGO = str(FRONTEND / "logo.svg")
 
 #: Button of the stage: one large picture, for explorers with epsilon and the sentence.
 _STAGE = (
-    '<button type="button" class="dpv-stage" title="Large picture, key F. Page Down and Page Up '
-    'move ε, or show the next score or step. Escape ends">Present</button>'
+    '<button type="button" class="dpv-stage" title="Large picture, key F. Its keys are shown when '
+    'it opens">Present</button><p class="dpv-keys">'
+    '<span class="dpv-moves">→ or Page Down: more ε · ← or Page Up: less ε · N: redraw · </span>'
+    '<span class="dpv-steps">→ or Page Down: next step · ← or Page Up: back · </span>'
+    '<span class="dpv-scores">Page Down: next score · Page Up: back · </span>'
+    "Esc: leave · ?: these keys</p>"
 )
 
 KEYS = {
@@ -49,6 +53,7 @@ KEYS = {
     "n": "redraw the noise",
     "f": "large picture (Present)",
     "PageUp PageDown": "move ε or show the next score while Present is on; step of a lesson",
+    "?": "show the keys again while Present is on",
     "k j": "step of a lesson, back and next",
     "Escape": "end Present, close a note",
 }

@@ -30,7 +30,11 @@ def connected_components(significant: Mask) -> tuple[Labels, int]:
     order.
     """
     structure = np.ones((3,) * significant.ndim, dtype=bool)
-    labels, n_clusters = ndimage.label(significant, structure=structure)
+    return by_size(*ndimage.label(significant, structure=structure))
+
+
+def by_size(labels: Labels, n_clusters: int) -> tuple[Labels, int]:
+    """Number clusters again from the largest; clusters of equal size keep their order."""
     sizes = np.bincount(labels.ravel(), minlength=n_clusters + 1)
     order = np.argsort(-sizes[1:], kind="stable")
     number = np.zeros(n_clusters + 1, dtype=np.int32)

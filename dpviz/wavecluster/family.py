@@ -19,10 +19,12 @@ from dpviz.family.family import AbstractFamily
 from dpviz.family.run_domain import run_domain, stored_domain
 from dpviz.family.score import BROKEN
 from dpviz.grid.domain import Domain, Outside
+from dpviz.privacy.mechanisms import Accountant
+from dpviz.wavecluster import areas
 from dpviz.wavecluster.choice import chosen_grid
 from dpviz.wavecluster.comparison import WaveClusterComparison
 from dpviz.wavecluster.methods import COMPARED, FIRST, METHODS
-from dpviz.wavecluster.parameters import CHOSEN, PARAMETERS, Config
+from dpviz.wavecluster.parameters import CHOSEN, OF_AREAS, ON_AREAS, PARAMETERS, Config
 from dpviz.wavecluster.pipeline import Run, Source
 from dpviz.wavecluster.scores import QUICK, RANK, RANK_ERROR, SCORES, TELLING
 from dpviz.wavecluster.trial import WaveClusterTrial
@@ -56,6 +58,7 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
     finds_number = True
     choosing = CHOSEN
     library = "scipy.linalg"
+    on_areas = ON_AREAS
 
     def material(
         self,
@@ -107,9 +110,30 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
         """Return the report of the ``run`` command."""
         return WaveClusterComparison(trial, outside)
 
+    def run(self, material: Source, config: Config, accountant: Accountant) -> Run:
+        """Run the configured method once, on cells or on areas."""
+        if material.areas is not None:
+            return areas.run(material, config, accountant)
+        return super().run(material, config, accountant)
+
+    def choices(self, config: Config, *, on_areas: bool = False) -> dict[str, Any]:
+        """Values of the method's parameters; on areas, only density."""
+        found = super().choices(config)
+        return {name: found[name] for name in OF_AREAS} if on_areas else found
+
+    def about_areas(self) -> dict[str, str]:
+        """Title, summary and proof of the method on areas, for ``release.json``."""
+        return {
+            "title": f"{METHODS[ON_AREAS].card.title} on areas",
+            "summary": areas.SUMMARY,
+            "proof": areas.PROOF,
+        }
+
     def released(self, run: Run, domain: Domain) -> dict[str, Any]:
         """Private counts, and the cluster of every cell of the average subband."""
         stages = run.stages
+        if run.areas is not None:
+            return areas.released(run, run.areas)
         return {
             "kind": "cells",
             "counts": whole_numbers(stages.counts),
@@ -139,8 +163,8 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
         return config.grid
 
     def given_by_data(self, material: Source) -> dict[str, Any]:
-        """Grid of the data, since data may be given as counts."""
-        return {"grid": material.shape}
+        """Grid of the data, since data may be given as counts; areas have none."""
+        return {} if material.areas is not None else {"grid": material.shape}
 
     def from_public(self, config: Config, records: int, ndim: int) -> dict[str, Any]:
         """Grid by the rule of the private choice; public facts do not determine p."""

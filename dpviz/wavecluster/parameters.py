@@ -30,6 +30,9 @@ CHOOSERS = ("privqt", "privthr", "privthrem", "twostage")
 #: Parameters that these techniques choose.
 CHOSEN = ("grid", "density")
 
+#: The technique that can run on areas instead of cells, and its parameters there.
+ON_AREAS, OF_AREAS = "privthr", ("density",)
+
 SYNOPSES = ("adaptive_grid", "uniform_grid", "privelet", "quadtree")
 
 

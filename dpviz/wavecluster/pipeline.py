@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpviz.base.arrays import Floats, Indices, Ints, Labels, Mask
 from dpviz.base.lru import LRUCache
 from dpviz.data.dataset import Dataset
+from dpviz.grid.areas import Areas
 from dpviz.grid.counts import WeightedPoints, cell_centres, laid_out, quantize, weighted_cells
 from dpviz.grid.domain import Domain, Outside, check_outside, flat_cells, grid_shape
 from dpviz.privacy.ledger import Ledger
@@ -48,9 +49,10 @@ class Source:
 
     True counts M (g, ...); later changes of sliders need no new pass. ``gather`` returns the points
     that take part, for methods that need more than counts; ``locate`` their positions without it.
-    ``classes`` (n,) are for scores. ``fixed``: data given as counts. ``recount`` counts stored
-    records on another grid; None in memory. ``dropped``: rows that a pass left out. ``hurried``:
-    a method that samples may take fewer steps on a large grid, for a picture while a slider moves.
+    ``areas``: counts (m,) are those of areas. ``classes`` (n,) are for scores. ``fixed``: data
+    given as counts. ``recount`` counts stored records on another grid; None in memory. ``dropped``:
+    rows that a pass left out. ``hurried``: a method that samples may take fewer steps on a large
+    grid, for a picture while a slider moves.
     """
 
     counts: Ints
@@ -58,6 +60,7 @@ class Source:
     n_outside: int = 0
     gather: Callable[[], Floats]
     locate: Callable[[], WeightedPoints] | None = None
+    areas: Areas | None = None
     classes: Indices | None = None
     fixed: bool = False
     recount: Callable[[tuple[int, ...]], Ints] | None = None
@@ -93,6 +96,9 @@ class Source:
             )
         points = dataset.points
         assert points is not None  # noqa: S101 - a Dataset has counts or points
+        if (areas := dataset.areas) is not None:
+            counts = areas.count(points)
+            return cls(counts=counts, domain=areas.domain, areas=areas, gather=lambda: points)
         domain = dataset.bounds(domain)
         counts, n_outside = quantize(points, domain, grid, outside=outside)
         if not empty:
@@ -367,7 +373,8 @@ class Run:
 
     ``trace`` has numbers from the true data (Z, the rank of PrivTHREM's threshold): never for a
     release. ``decision`` and ``worth`` describe g and p that the technique chose; ``leaves`` a
-    synopsis; ``sketch`` says which part of the steps a hurried run took, or is empty.
+    synopsis; ``sketch`` says which part of the steps a hurried run took, or is empty; ``areas``:
+    those of a run on areas.
     """
 
     config: Config
@@ -378,6 +385,7 @@ class Run:
     worth: Mapping[float, float] = field(default_factory=dict)
     leaves: Leaves | None = None
     sketch: str = ""
+    areas: Areas | None = None
 
     def turned(self) -> Run:
         """Return the same run with the two columns exchanged."""

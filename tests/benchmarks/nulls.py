@@ -140,6 +140,13 @@ def released(
     points: Points, seed: int, family: str = "wavecluster", cap: int = 1, **given: Any
 ) -> dict[str, Any]:
     """Document of a release whose noise comes from a seed."""
+    return run_and_document(points, seed, family, cap, **given)[1]
+
+
+def run_and_document(
+    points: Points, seed: int, family: str = "wavecluster", cap: int = 1, **given: Any
+) -> tuple[Any, dict[str, Any]]:
+    """Run with noise from a seed, and the document of its release."""
     own = FAMILIES[family]
     config = own.config(neighbours=Neighbours(cap=cap), **given)
     data = Dataset(name="points", points=points)
@@ -150,7 +157,7 @@ def released(
         for one in run.ledger.spends
         if isinstance(one, Spend)
     ]
-    return {
+    return run, {
         "method": {"name": config.method, "family": family, "variant": "sound"},
         "parameters": jsonable(own.choices(run.config) | own.given_by_data(material)),
         "privacy": {

@@ -253,6 +253,9 @@ def test_no_name_in_the_side_bar_or_in_a_list_is_cut(comparer):
     page.keyboard.type("Mohan")
     page.get_by_role("option", name="GUPT · Mohan 2012").click()
     page.locator("[data-tag]", has_text="GUPT").wait_for()
+    boxes = "[...document.querySelectorAll('.stMultiSelect [data-rac]')]"
+    assert page.evaluate(f"() => {boxes}.some((one) => one.clientHeight > 160)")
+    assert page.evaluate(f"() => {boxes}.every((one) => one.scrollHeight <= one.clientHeight + 1)")
     page.keyboard.press("Escape")
     page.get_by_role("combobox", name="Figure of a paper").first.click()
     page.wait_for_selector("[role=option]")

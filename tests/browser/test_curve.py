@@ -87,6 +87,37 @@ def test_the_handle_rides_on_the_curve_and_nothing_moves(opened: Callable) -> No
     assert page.evaluate("window.shifts") < 0.01
 
 
+def test_a_click_enlarges_the_curve_on_the_page_and_on_the_stage(opened: Callable) -> None:
+    watched = opened("?data=tiny8&method=privthr")
+    page = watched.page
+    wait_points(page, "wavecluster:epsilon", 25)
+    watched.wait_calm()
+    page.evaluate(SHIFTS)
+    large = page.locator(".live-slider .large:popover-open")
+    plot = page.locator(".live-slider .plot").first.bounding_box()
+    # By a click on the curve, and by the keyboard; a click on the chart or Escape closes it.
+    page.mouse.click(plot["x"] + plot["width"] / 2, plot["y"] + 6)
+    expect(large).to_contain_text("Privacy budget ε")
+    box = large.bounding_box()
+    assert box["width"] > 900
+    assert 300 < box["height"] < 720
+    large.click()
+    expect(large).to_have_count(0)
+    page.get_by_role("button", name="Enlarge the curve").first.press("Enter")
+    expect(large).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(large).to_have_count(0)
+    assert page.evaluate("window.shifts") < 0.01
+    page.keyboard.press("f")
+    page.get_by_role("button", name="Enlarge the curve").first.click()
+    expect(large).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(large).to_have_count(0)
+    assert page.evaluate("document.documentElement.dataset.dpvStage") == "on"
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !('dpvStage' in document.documentElement.dataset)")
+
+
 @pytest.mark.exhaustive(reason="tests/ui/test_curve.py chooses a second method")
 def test_a_second_method_is_one_choice_away(opened: Callable) -> None:
     watched = opened("?data=tiny8&method=privthr")

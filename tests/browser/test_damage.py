@@ -58,10 +58,11 @@ def words(page: Page) -> dict[str, int]:
 def test_old_cells_fade_and_centres_glide_unless_motion_is_reduced(explorer: Callable) -> None:
     page = explorer("kmeans?method=dplloyd&epsilon=0.1").page
     page.evaluate("""() => {
-      window.faded = []; window.glides = 0;
+      window.faded = []; window.glides = window.texts = 0;
       const animate = Element.prototype.animate;
       Element.prototype.animate = function (...more) {
         window.glides += 1;
+        window.texts += this.matches('.textpoint');
         return animate.apply(this, more);
       };
       new MutationObserver((changes) => changes.forEach(({ addedNodes }) => addedNodes.forEach(
@@ -70,12 +71,13 @@ def test_old_cells_fade_and_centres_glide_unless_motion_is_reduced(explorer: Cal
 
     def moved(motion: str, at_least: bool) -> None:
         page.emulate_media(reduced_motion=motion)
-        page.evaluate("() => { window.faded = []; window.glides = 0; }")
+        page.evaluate("() => { window.faded = []; window.glides = window.texts = 0; }")
         title = page.locator(".gtitle").text_content()
         page.get_by_role("slider", name="Privacy budget").focus()
         page.keyboard.press("ArrowRight")
         page.wait_for_function(f"() => document.querySelector('.gtitle').textContent !== `{title}`")
-        assert page.evaluate("[window.faded.length > 1, window.glides > 0]") == [at_least] * 2
+        moved = "[window.faded.length > 1, window.glides > 0, window.texts * 2 === window.glides]"
+        assert page.evaluate(moved) == [at_least, at_least, True]
 
     moved("no-preference", at_least=True)
     # The old cells end invisible, and none is left of the picture before.
@@ -193,18 +195,37 @@ def test_a_region_of_k_means_is_outlined_and_has_a_note(explorer: Callable) -> N
     page.get_by_role("dialog").wait_for(state="hidden")
 
 
-@pytest.mark.exhaustive(reason="the note is opened daily on the page")
-def test_a_note_opens_on_large_maps_but_does_not_come_with_them(explorer: Callable) -> None:
+def test_an_open_note_comes_to_large_maps_and_with_the_link(explorer: Callable) -> None:
     watched = explorer("?epsilon=0.01")
-    page, note = watched.page, watched.page.get_by_role("dialog")
+    page = watched.page
     page.mouse.click(*middle_of(page, "2", 1))
+    note = page.get_by_role("dialog", name=re.compile("Cluster 2:"))
     note.wait_for()
+    page.wait_for_url("**note=1.2.1**")
     page.keyboard.press("f")
-    page.wait_for_function("() => 'dpvStage' in document.documentElement.dataset")
-    note.wait_for(state="hidden")
+    page.wait_for_function("() => document.documentElement.dataset.dpvStage === 'on'")
+    # The keys are named, and the key that shows them again does so.
+    keys = page.locator(".dpv-keys")
+    named = keys.inner_text()
+    assert "more ε" in named
+    assert "next s" not in named
     watched.wait_calm()
+    assert note.is_visible()
+    finish = "document.querySelector('.dpv-keys').getAnimations().forEach((one) => one.finish())"
+    page.evaluate(finish)
+    keys.wait_for(state="hidden")
+    page.keyboard.press("?")
+    keys.wait_for()
     page.mouse.click(*middle_of(page, "5", 1))
-    page.get_by_role("dialog", name=re.compile("Cluster 5")).wait_for()
+    page.get_by_role("dialog", name=re.compile("Cluster 5:")).wait_for()
+    page.wait_for_url("**note=1.5.1**")
+    page.reload()
+    page.get_by_role("dialog", name=re.compile("Cluster 5:")).wait_for()
+    watched.wait_idle()
+    # On another grid other clusters have these numbers.
+    page.get_by_role("slider", name="Grid g").press("ArrowRight")
+    page.get_by_role("dialog").wait_for(state="hidden")
+    page.wait_for_function("() => !location.search.includes('note')")
 
 
 def middle_of(page: Page, number: str, panel: int) -> tuple[float, float]:

@@ -261,13 +261,13 @@ def test_each_of_many_clusters_has_a_number_that_can_be_read(explorer):
 @pytest.mark.exhaustive(reason="tests/ui/test_readouts.py reads the text of readouts")
 def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer):
     watched = explorer("epsilon=1")
-    card = watched.page.locator('.dpv-card[data-name="Cells wrong"]')
+    card = watched.page.locator('.dpv-card[data-name="Area that differs"]')
     tip = card.locator(".dpv-help")
     assert not tip.is_visible()
     # The focus has moved before the slider's answer arrives, as both events happen in one call.
     slider(watched, "Privacy budget").evaluate(
         "range => { range.stepUp(); range.dispatchEvent(new Event('input'));"
-        " const named = (one) => one.dataset.name === 'Cells wrong';"
+        " const named = (one) => one.dataset.name === 'Area that differs';"
         " window.before = [...document.querySelectorAll('.dpv-card')].find(named);"
         " window.before.focus(); }"
     )

@@ -149,7 +149,7 @@ def test_the_privacy_of_the_headline_is_seen_at_every_width(first):
             watched.page.set_viewport_size({"width": width, "height": 720})
             watched.page.wait_for_function(f"() => ({SEEN})().every(Boolean)")
             at, guess = watched.page.evaluate(SEEN)
-            assert at == ": epsilon 0.5", width
+            assert at == "epsilon 0.5", width
             assert guess == "a guess on one record of yours: 62.3% sure at most", width
         watched.page.evaluate("document.documentElement.dataset.dpvHint = 'closed'")
 

@@ -152,7 +152,11 @@ def test_a_projector_shows_large_type_and_no_more_than_the_lesson(first):
     text = watched.page.locator(".dpv-lesson p").first
     assert text.evaluate(size) >= 20
     shown = watched.page.locator(".dpv-card .dpv-label").filter(visible=True)
-    assert shown.all_text_contents() == ["Found", "Cells wrong", "A guess on one record of yours"]
+    assert shown.all_text_contents() == [
+        "Found",
+        "Area that differs",
+        "A guess on one record of yours",
+    ]
     assert not watched.page.get_by_role("link", name="Compare").is_visible()
     assert not watched.page.get_by_text("Find parameters").is_visible()
     watched.page.locator(".dpv-lesson h2").click()

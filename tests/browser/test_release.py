@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dpviz.release.files import files
+from dpviz.release.package import asked
 from tests.browser.conftest import Watched
 from tests.release.test_files import of_cells, of_centers
 from tests.release.test_report import on_earth
@@ -213,7 +214,7 @@ def test_a_release_by_keyboard_alone(owner) -> None:
     expect(page.get_by_text("Released as number")).to_be_visible()
 
 
-def one_page(chromium: Browser, report: bytes, folder: Path) -> int:
+def pages_of(chromium: Browser, report: bytes, folder: Path) -> int:
     """Number of A4 pages of a report, printed by Chromium."""
     path = folder / "printed.html"
     path.write_bytes(report)
@@ -243,7 +244,22 @@ def hostile_reports() -> dict[str, dict[str, Any]]:
 @pytest.mark.daily("many")
 @pytest.mark.parametrize("name", ["many", "tall", "wide", "none"])
 def test_a_report_prints_on_one_page(chromium, tmp_path: Path, name: str) -> None:
-    assert one_page(chromium, files(hostile_reports()[name])["report.html"], tmp_path) == 1
+    assert pages_of(chromium, files(hostile_reports()[name])["report.html"], tmp_path) == 1
+
+
+@pytest.mark.daily("many")
+@pytest.mark.parametrize("name", ["many", "tall", "wide", "none"])
+def test_a_review_sheet_prints_on_two_pages(chromium, tmp_path: Path, name: str) -> None:
+    """With long words of the owner, and more earlier releases than anybody makes."""
+    document = hostile_reports()[name]
+    earlier = {"date": "2026-01-01", "epsilon": 0.5, "method": "privthrem"}
+    document |= {"earlier": [earlier] * 30}
+    long = "Many words that an owner may say about the data. " * 100
+    about = {
+        one.name: [long[:900]] * 5 if one.kind == "list" else (*one.choices, long.strip())[0]
+        for one in asked().values()
+    }
+    assert pages_of(chromium, files(document, about)["sheet.html"], tmp_path) == 2
 
 
 @pytest.fixture
@@ -332,7 +348,7 @@ def test_an_owner_releases_rides_with_15_actions_in_5_minutes(
     doubtful = document["doubtful"]["clusters"]
     report = made["report.html"].decode()
     assert report.count("may be noise</b>") == len(doubtful)
-    assert one_page(chromium, made["report.html"], tmp_path) == 1
+    assert pages_of(chromium, made["report.html"], tmp_path) == 1
     system, shapes, fields = read_map(_written(tmp_path, made["clusters.geojson"]))
     assert system == "EPSG:4326"
     found = [one for one, doubt in zip(shapes, fields["doubtful"], strict=True) if not doubt]

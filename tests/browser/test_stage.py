@@ -30,6 +30,11 @@ SIZES = {
 
 PAGES = ("", "kmeans")
 
+#: Numbers on the horizontal axes that are in the window.
+NUMBERS = """() => [...document.querySelectorAll('.xtick text, .x2tick text')]
+  .filter((one) => one.getBoundingClientRect().bottom <= innerHeight)
+  .map((one) => one.textContent)"""
+
 #: Part of the window that all panels of a figure cover.
 COVER = """() => {
   const { _plots } = document.querySelector('.live-figure .js-plotly-plot')._fullLayout;
@@ -61,7 +66,12 @@ def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
     ),
 )
 def test_both_maps_cover_the_window(explorer: Callable, size: tuple[int, int], page: str) -> None:
-    explorer(page, size).page.wait_for_function(f"({SHARE})() >= {SIZES[size]}")
+    shown = explorer(page, size).page
+    shown.wait_for_function(f"({SHARE})() >= {SIZES[size]}")
+    # The name of the horizontal axis is in the window; all numbers have their unit.
+    texts = shown.evaluate(NUMBERS)
+    assert texts[0].startswith("x 0")
+    assert all(one == "0" or one.endswith("M") for one in texts[1:])
 
 
 @pytest.mark.exhaustive(reason="tests/ui/test_readouts.py checks what is behind the button")
@@ -287,9 +297,10 @@ VIEWS += [
 ]
 
 #: Least part of the window that the panels of a view cover on the stage. Charts have the names of
-#: their axes; two squares side by side can't fill a window of 4 : 3, and three no window.
+#: their axes; two squares side by side can't fill a window of 4 : 3; three and four no window.
 LEAST = {(1280, 720): 0.5, (1920, 1080): 0.55, (1024, 768): 0.44}
 THREE = 0.35
+FOUR = 0.3
 
 
 @pytest.mark.parametrize(
@@ -302,7 +313,7 @@ THREE = 0.35
 def test_every_view_fills_the_stage(explorer: Callable, size: tuple[int, int], link: str) -> None:
     page = explorer(f"{link}&epsilon=1", size).page
     page.keyboard.press("f")
-    least = THREE if link.endswith("chain") else LEAST[size]
+    least = {"chain": THREE, "epsilons": FOUR}.get(link.rpartition("=")[2], LEAST[size])
     page.wait_for_function(f"() => ({COVER})() >= {least}")
     assert page.evaluate(
         "document.querySelector('.live-figure').getBoundingClientRect().bottom <= innerHeight + 1"
@@ -327,7 +338,7 @@ def test_the_curves_have_a_stage_and_a_clicker_goes_through_the_scores(explorer:
         page.wait_for_function(f"() => ({COVER})() >= 0.55")
         assert not score.is_visible()
         assert not page.get_by_text("A click on a point opens").is_visible()
-        for key in ("PageDown", " ", "PageUp", "ArrowLeft"):
+        for key in ("PageDown", " ", "PageUp", "PageUp"):
             last = page.evaluate(title)
             page.keyboard.press(key)
             page.wait_for_function(f"(last) => ({title})() !== last", arg=last)

@@ -213,6 +213,7 @@ def test_few_draws_promise_no_more_than_they_hold() -> None:
     assert [band_words(n) for n in (1, 10, 18)] == ["the one draw", "all 10 draws", "all 18 draws"]
     assert end_names(19) == ("5%", "95%")
     assert end_names(18) == ("lowest", "highest")
+    assert end_names(18, 19) == ("5% or lowest", "95% or highest")
 
 
 @pytest.mark.daily("gaussians-privthr-dsg_c", "gaussians-privthrem-significant")

@@ -346,6 +346,10 @@ def test_private_centres_have_the_noisy_number_of_records_that_a_release_has():
     x, y = np.array(said["x"]), np.array(said["y"])
     assert abs(x[2] - x[3]) < 0.17 * np.ptp(way.truth.records.domain.bounds[0])
     assert abs(y[2] - y[3]) < 0.08 * np.ptp(way.truth.records.domain.bounds[1])
+    # The hover text of each centre has its number, also where there is no space.
+    hovers = panel(panels(way, "regions"), 2)["centres"]["customdata"]
+    for text, count in zip(hovers, way.private.iterations[1].counts, strict=True):
+        assert text.startswith(f"<br>noisy records {count:,.0f}")
     # A start does not have these numbers, and some methods never release them.
     for other in (scene("dplloyd", step=0), scene("gupt")):
         assert "noisy records" not in panel(panels(other, "regions"), 2)
@@ -437,7 +441,7 @@ def test_centres_that_kept_their_place_are_squares():
         marks = panel(panels(scene(epsilon=0.2, step=step), "regions"), 2)["centres"]
         mask = kept[step - 1] if step else np.zeros(4, dtype=bool)
         assert marks["marker"]["symbol"] == ["square" if stayed else "circle" for stayed in mask]
-        assert [bool(text) for text in marks["customdata"]] == mask.tolist()
+        assert ["in its place" in text for text in marks["customdata"]] == mask.tolist()
         if step:
             before, after = one.path[step - 1], one.path[step]
             assert np.array_equal((before == after).all(axis=1), mask)

@@ -39,6 +39,21 @@ def _of(file: str, *tests: str, **changes: tuple[str, str]) -> dict[str, Mistake
 
 MISTAKES: dict[str, Mistake] = {
     **_of(
+        "audit/bounds.py",
+        "audit/test_external.py",
+        delta_is_not_allowed=("np.maximum(low - delta, 0)", "low"),
+    ),
+    **_of(
+        "audit/external.py",
+        "audit/test_external.py",
+        the_test_repeats_the_choosing_runs=(
+            "audited.rows(number, side, half, runs)",
+            "audited.rows(number, side, 0, runs - half)",
+        ),
+        a_new_process_is_not_compared=("return True, [", "return False, ["),
+        small_numbers_are_rounded_away=("without * scales, joined * scales", "without, joined"),
+    ),
+    **_of(
         "wavecluster/fates.py",
         "wavecluster/test_fates.py",
         pieces_are_of_the_cluster_before=(
@@ -345,6 +360,14 @@ MISTAKES: dict[str, Mistake] = {
         rows_are_alike=("kept = max(", "kept = 0 * max("),
         few_records_are_even=("< FEW * group", "< 0 * group"),
         empty_centres_pass=("sure &= counts >", "sure |= counts >"),
+        bands_of_one_cluster_only=("_RATE * (1 - SURE) / number", "_RATE * (1 - SURE)"),
+        noise_is_halved=("scale * times / (one - least)", "scale * times / 2 / (one - least)"),
+        places_are_exact_to_a_cell=("(error + half)", "error"),
+        bands_are_too_narrow=("math.ceil(SURE * (len(errors) + 1))", "(len(errors) + 1) // 4"),
+        a_size_that_half_of_the_runs_miss=(
+            'if spot is not None and not np.array(drawn["labels"])[spot]:',
+            "if False:",
+        ),
     ),
     **_of(
         "wavecluster/methods/privthr.py",
@@ -703,8 +726,13 @@ MISTAKES: dict[str, Mistake] = {
             "sure = list(facts)",
         ),
         a_number_without_error=(
-            "if step and largest.count is not None:",
-            "if largest.count is not None:\n            step = step or {'scale': 0.0}",
+            "if facts.count is None or facts.band is None:",
+            "if facts.count is None:",
+        ),
+        noise_decides_the_rank=("one.band[1] >= low for one in facts", "False for one in facts"),
+        a_declaration_that_nobody_asked_for=(
+            'if privacy.get("one_record_each"):',
+            'if privacy["unit"] == "record":',
         ),
     ),
     **_of(
@@ -714,6 +742,7 @@ MISTAKES: dict[str, Mistake] = {
             "pixel = (east - west) * scale.metres / frame.width",
             "pixel = (east - west) * 111195 / frame.width",
         ),
+        names_lie_below_numbers=("boxes = list(taken)", "boxes: list[Box] = []"),
     ),
     **_of(
         "ui/release/public_file.py",
@@ -726,7 +755,7 @@ MISTAKES: dict[str, Mistake] = {
     **_of(
         "ui/release/steps.py",
         "ui/test_release_steps.py",
-        the_step_jumps_while_it_is_filled_in=("if not asked_step():", "if state.given:"),
+        the_step_jumps_while_it_is_filled_in=("if not asked_step(state):", "if state.given:"),
     ),
     **_of(
         "ui/session/uploads.py",

@@ -504,7 +504,7 @@ def test_odds_in_words_are_never_too_small(epsilon: float) -> None:
     said = explain_epsilon(epsilon, Neighbours())
     of_one, of_three = (
         float(found.replace(",", "")) if found else math.inf
-        for found in re.findall(r"(?:at most e\^[\d.e-]+ ≤ ([\d.,]+)|a million) times", said)
+        for found in re.findall(r"(?:at most ([\d.,]+)|a million) times", said)
     )
     assert math.exp(epsilon) <= of_one * (1 + 1e-12)
     assert of_one <= math.exp(epsilon) * 1.01 + 0.01
@@ -515,14 +515,14 @@ def test_odds_in_words_are_never_too_small(epsilon: float) -> None:
 
 def test_odds_in_words() -> None:
     assert explain_epsilon(1, Neighbours()) == (
-        "ε = 1: any result is at most e^1 ≤ 2.72 times as likely with one record of yours as "
-        "without it; for three records of yours, at most e^3 ≤ 20.09 times."
+        "ε = 1: any result is at most 2.72 times as likely with one record of yours as "
+        "without it; for three records of yours, at most 20.09 times."
     )
     assert "with up to 3 records of yours as with others in their place." in explain_epsilon(
         0.5, Neighbours(relation="replace_one", cap=3)
     )
-    assert "at most e^0.01 ≤ 1.0101 times" in explain_epsilon(0.01, Neighbours())
-    assert "at most e^1e-06 ≤ 1.00000101 times" in explain_epsilon(1e-6, Neighbours())
+    assert "at most 1.0101 times" in explain_epsilon(0.01, Neighbours())
+    assert "at most 1.00000101 times" in explain_epsilon(1e-6, Neighbours())
     assert explain_epsilon(100, Neighbours()) == (
         "ε = 100: any result may be more than a million times as likely with one record of yours "
         "as without it; for three records of yours, more than a million times. That promises "

@@ -201,7 +201,9 @@ def test_the_document_alone_decides_every_byte(document):
 )
 def test_which_files_there_are_and_each_is_told_of(name, expected):
     made = files(DOCUMENTS[name]())
-    always = {"report.html", "README.txt", "release.json", "release.schema.json"}
+    always = {"report.html", "README.txt", "release.json", "release.schema.json", "SHA256SUMS"}
+    always |= {"sheet.html", "registry.yaml", "croissant.json", "ddi.xml"}
+    always |= {"open.ipynb", "repeat.ipynb"}
     assert set(made) == expected | always
     listed = re.findall(r"^  (\S+)  +\S", made["README.txt"].decode(), flags=re.MULTILINE)
     assert listed == list(made)
@@ -692,12 +694,19 @@ def test_table_of_clusters_of_cells():
     counts = np.full((4, 4), 10)
     significant = np.array([[True, False], [False, False]])
     document = of_cells(counts, significant, bounds=[(0, 8), (-1, 1)], columns=["x", "y"])
+    document["accuracy"] = {
+        "level": 0.95, "counts": [[33, 47]], "how": "By a rule.",
+        "places": [{"at": [2.0, -0.5], "within": [1.25, 0.3]}],
+    }  # fmt: skip
     _, root, text = report(document)
-    head, row = rows(root, 0)
-    assert head == ["cluster", "dense blocks", "records (noisy)", "error up to", "x", "y"]
-    # The sum of four counts with noise of scale 1/0.9 has the bound 2 sqrt(2) * scale * (1.96 +
-    # 0.21/4).
-    assert row == ["1", "1", "40", "± 7", "0.0 to 4.0", "-1.00 to 0.00"]
+    assert rows(root, 0) == [
+        ["cluster", "dense blocks", "records (noisy)", "95% range", "x", "y", "mean place",
+         "place within"],
+        ["1", "1", "40", "33 to 47", "0.0 to 4.0", "-1.00 to 0.00", "2.0, -0.50",
+         "1.2 in x and 0.3 in y"],
+    ]  # fmt: skip
+    assert "about 40 records (33 to 47)" in text
+    assert "By a rule." in text
     assert "within ±\xa04 of" not in text  # "\xa0" was replaced by a blank above
     assert "A single count is within ± 4 of the true one in 95% of cases." in text
     assert "All 16 counts together make 160 ± 13 records." in text
@@ -706,15 +715,14 @@ def test_table_of_clusters_of_cells():
 def test_table_of_centres_and_counts_without_a_scale():
     _, root, text = report(of_centers([[0.25, 0.5]], [41.75]))
     assert rows(root, 0) == [
-        ["cluster", "records (noisy)", "error up to", "c0", "c1"],
-        ["1", "42", "± 18", "0.250", "0.500"],
+        ["cluster", "records (noisy)", "c0", "c1"],
+        ["1", "42", "0.250", "0.500"],
     ]
-    assert "before the centres moved" in text
     document = of_centers([[0.25, 0.5]], [41.75])
     document["privacy"]["ledger"] = [spend("cells: records", 0.02), spend("cells", 0.98)]
     _, root, text = report(document)
     assert rows(root, 0)[0] == ["cluster", "records (noisy)", "c0", "c1"]
-    assert "no single bound holds" in text
+    assert "No band is known for the numbers of this method" in text
     assert "±" not in text
 
 

@@ -75,7 +75,10 @@ def test_scattered_records_ask_for_a_larger_p() -> None:
     by_hand = tried(plan(method="privqt", grid=64, density=0.58))
     private = tried(plan(method="privqt", choose="private"))
     assert by_hand.change == "p 0.9"
-    assert by_hand.advice == "Recommended: p 0.9 — expect about 0 invented of 5, and 0 of 5 lost."
+    assert (
+        by_hand.advice
+        == "Recommended: p 0.9 — expect about 0 invented of 5, and 0 of 5 lost, cut or joined."
+    )
     assert private.best is private.plan
 
 
@@ -333,7 +336,7 @@ def test_the_words_on_near_places_have_the_unit_of_the_columns() -> None:
 
 def counts(true: Any, found: Any) -> tuple[int, int]:
     table = contingency(np.array(true) + 1, np.array(found) + 1)
-    real, again = _matched(table, 1, of_cells=True)
+    real, again, _ = _matched(table, 1, of_cells=True)
     return int(real.sum()), int(again.sum())
 
 
@@ -363,3 +366,12 @@ def test_all_methods_can_be_rehearsed(family: str) -> None:
             found = rehearse(plan(family, method=name), made_up(BOX, 300), draws=2)
             assert found.plan.sentence.endswith(".")
             assert found.advice.endswith(".")
+
+
+def test_a_cluster_inside_a_larger_one_is_joined_and_not_lost() -> None:
+    # Rows: no cluster, then true clusters; columns: no cluster, then clusters of the draw.
+    table = np.array([[50, 0, 0], [0, 100, 0], [10, 80, 0], [70, 0, 20], [0, 0, 30]])
+    real, again, joined = _matched(table, 1, of_cells=True)
+    assert real.tolist() == [True, True]
+    assert again.tolist() == [True, False, False, True]
+    assert joined.tolist() == [False, True, False, False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import Any
@@ -18,9 +19,9 @@ from dpviz.data.cities import cities, near_city
 from dpviz.data.scale import METRES_PER_DEGREE
 from dpviz.release.files import files, schema
 from dpviz.release.request import Request
-from dpviz.release.tables import headline, margin, quote, title
+from dpviz.release.tables import cluster_facts, headline, quote, title
 from dpviz.wavecluster.parameters import Config
-from tests.release.test_files import HTML, Document, of_cells, of_centers, spend
+from tests.release.test_files import HTML, Document, of_cells, of_centers
 
 BERLIN = [(13.0, 13.8), (52.3, 52.7)]
 
@@ -33,7 +34,21 @@ def on_earth(doubtful: list[int], spots: int = 3, **more: Any) -> Document:
     counts[:, 10:12] += np.arange(1, 33)[:, None] * 10
     document = of_cells(counts, significant, bounds=BERLIN, columns=["lon", "lat"])
     doubts = {"clusters": doubtful, "level": 0.05, "how": "By a rule."}
-    return document | {"version": 2, "doubtful": doubts} | more
+    return with_bands(document | {"version": 2, "doubtful": doubts}, 20) | more
+
+
+def with_bands(document: Document, error: int) -> Document:
+    """The document with bands of this width around the counts of its clusters."""
+    facts = cluster_facts(document | {"accuracy": None})
+    counts = [round(one.count or 0) for one in facts]
+    known = {
+        "level": 0.95,
+        "counts": [[max(one - error, 0), one + error] for one in counts],
+        "places": [{"at": [13.3, 52.5], "within": [0.003, 0.004]} for _ in facts],
+        "missed": {"records": 60, "block": [0.05, 0.025]},
+        "how": "By another rule.",
+    }
+    return document | {"accuracy": known}
 
 
 def first_page(document: Document) -> ElementTree.Element:
@@ -41,8 +56,13 @@ def first_page(document: Document) -> ElementTree.Element:
     return next(one for one in root.iter(f"{HTML}section") if one.get("class") == "first")
 
 
-def listed(page: ElementTree.Element) -> list[str]:
-    return [" ".join("".join(one.itertext()).split()) for one in page.iter(f"{HTML}li")]
+def listed(page: ElementTree.Element, kind: str | None = "spots") -> list[str]:
+    lists = (one for one in page.iter(f"{HTML}ul") if one.get("class") == kind)
+    return [
+        " ".join("".join(one.itertext()).split())
+        for part in lists
+        for one in part.iter(f"{HTML}li")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -84,32 +104,127 @@ def test_no_cluster_that_may_be_noise_is_unmarked_anywhere(drawn) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.floats(0.05, 3), st.integers(0, 4), st.booleans())
-def test_no_number_of_records_is_without_its_error(epsilon, spots, known) -> None:
-    document = on_earth([], spots)
-    step = "counts" if known else "cells: records"
-    document["privacy"]["ledger"] = [spend(step, epsilon)]
-    text = " ".join(" ".join(first_page(document).itertext()).split())
-    numbers = re.findall(r"[\d,]+(?= records)", text)
-    if not known or not spots:
-        assert not re.findall(r"\d records", text)
-        return
-    error = f"{margin(1 / epsilon, 4):,}"
-    for at in re.finditer(r"([\d,]+)(?= records)", text):
-        before, after = text[: at.start()], text[at.end() :]
-        is_error = before.endswith(f"± {''}") and at[1] == error
-        assert is_error or after.startswith(f" records, give or take {error}")
-    assert len(numbers) == spots + 1
+@given(st.integers(0, 400), st.integers(0, 4), st.booleans())
+def test_no_number_of_records_is_without_its_band(error, spots, known) -> None:
+    document = with_bands(on_earth([], spots), error)
+    if not known:
+        del document["accuracy"]
+    page = first_page(document)
+    text = " ".join(" ".join(page.itertext()).split()).replace("60 or more records", "")
+    text = text.replace("one record of yours", "").replace("three records of yours", "")
+    numbers = re.findall(r"([\d,]+) records", text)
+    assert len(numbers) == (spots + 1 if known and spots else 0)
+    banded = re.findall(r"about ([\d,]+) records \(([\d,]+) to ([\d,]+)\)", text)
+    assert [one for one, *_ in banded] == numbers
+    for one in banded:
+        count, low, high = (int(part.replace(",", "")) for part in one)
+        assert (low, high) == (max(count - error, 0), count + error)
 
 
-def test_the_sentence_has_place_number_error_and_promise() -> None:
+def test_the_sentence_has_place_number_band_and_promise() -> None:
     told = quote(on_earth([1]))
     assert re.fullmatch(
         r"Two hot spots stand out; the largest, [\d.]+ km [a-z-]+ of [\w-]+, has about [\d,]+ "
-        r"records, give or take \d+\. Whoever guesses by a coin whether a given record is in the "
-        r"data is right 50 times in 100; with this result, at most 74 times in 100\.",
+        r"records \([\d,]+ to [\d,]+\)\. Records are counted, not persons: a person may have "
+        r"several\. Whoever guesses by a coin whether a given record is in the data is right 50 "
+        r"times in 100; with this result, at most 74 times in 100\.",
         told,
     )
+
+
+@pytest.mark.parametrize(
+    ("privacy", "said"),
+    [
+        ({"unit": "person", "cap": 1}, "At most 1 record of each person is counted."),
+        ({"unit": "person", "cap": 3}, "At most 3 records of each person are counted."),
+        ({"one_record_each": True}, "The owner declared that no person has more than one record."),
+        ({}, "Records are counted, not persons: a person may have several."),
+    ],
+)
+def test_the_first_page_says_how_many_records_of_a_person_are_counted(privacy, said) -> None:
+    document = on_earth([])
+    document["privacy"] |= privacy
+    assert said in quote(document)
+    assert said in listed(first_page(document), None)
+    jsonschema.validate(document, json.loads(schema()))
+
+
+def test_only_what_the_owner_was_asked_is_called_declared() -> None:
+    document = on_earth([])
+    plain = files(document)["report.html"].decode().lower()
+    # The list of files names a file of the owner; nothing else speaks of the owner.
+    assert plain.replace("on a file of the owner", "").count("owner") == 0
+    document["privacy"]["one_record_each"] = True
+    report = " ".join(files(document)["report.html"].decode().split())
+    assert "The owner, when asked, declared that no person has several records." in report
+    assert "if it is false, such a person is protected less" in report
+
+
+def test_the_first_page_says_how_sure_numbers_places_and_sizes_are() -> None:
+    said = listed(first_page(on_earth([])), None)
+    assert [one.split(":")[0].split(",")[0] for one in said] == [
+        "All 3 clusters pass the test for noise. The test may be wrong",
+        "In brackets",
+        "After a place",
+        "A cluster of 60 or more records in one block of 3.4 km × 2.8 km",
+        "Records are counted",
+    ]
+    # 0.003 degrees of longitude and 0.004 degrees of latitude at 52.5 degrees north.
+    assert "(within 490 m)" in listed(first_page(on_earth([])))[0]
+
+
+def test_without_bands_no_place_or_rank_or_number_is_sure() -> None:
+    document = on_earth([])
+    del document["accuracy"]
+    assert re.match(r"Three hot spots stand out\. Whoever", quote(document))
+    assert "No band is known for the numbers of this method: read them as rough." in listed(
+        first_page(document), None
+    )
+
+
+def test_a_release_without_a_title_says_what_it_shows() -> None:
+    assert title(on_earth([])) == "Hot spots of records around Berlin"
+    assert title(on_earth([], title="Rents")) == "Rents"
+    document = on_earth([])
+    document["domain"]["bounds"] = [[5.0, 15.0], [47.0, 55.0]]  # a country
+    assert title(document) == "Hot spots of records by lon and lat"
+    centres = of_centers([[0.2, 0.3]], [4.0], columns=["age", "income"])
+    assert title(centres) == "Centres of records by age and income"
+
+
+def boxes(svg: str) -> list[tuple[str, float, float, float, float]]:
+    """Texts of a map with their boxes, from their anchors and sizes."""
+    found = []
+    root = ElementTree.fromstring(svg)
+    for one in root.iter("{http://www.w3.org/2000/svg}text"):
+        text, size = one.text or "", float(one.get("font-size", 11))
+        wide, x, y = len(text) * size * 0.6, float(one.get("x", 0)), float(one.get("y", 0))
+        x += float(one.get("dx", 0)) - wide * {"middle": 0.5, "end": 1}.get(
+            one.get("text-anchor", ""), 0
+        )
+        found.append((text, x, y - size / 2, x + wide, y + size / 2))
+    return found
+
+
+@pytest.mark.parametrize("spots", [3, 5])
+def test_names_of_cities_and_the_scale_are_never_below_a_number(spots: int) -> None:
+    berlin = cities()["Berlin, Germany"]
+    for east in np.linspace(-0.1, 0.1, 9):  # clusters at any place around the city's name
+        document = on_earth([], spots)
+        lon = berlin.lon + east
+        document["domain"]["bounds"] = [
+            [lon - 0.4, lon + 0.4],
+            [berlin.lat - 0.24, berlin.lat + 0.24],
+        ]
+        made = boxes(files(document)["clusters.svg"].decode())
+        numbers = [one for one in made if one[0] in map(str, range(1, spots + 1))]
+        names = [one for one in made if one[0] in ("Berlin", "Potsdam") or one[0].endswith(" km")]
+        assert len(numbers) == spots
+        assert names
+        for name, west, north, right, south in names:
+            for number, w, n, e, s in numbers:
+                apart = right <= w or e <= west or south <= n or s <= north
+                assert apart, (name, number, east)
 
 
 def test_places_are_named_from_the_nearest_city() -> None:
@@ -144,7 +259,7 @@ def test_lines_and_cities_are_only_on_maps_of_the_earth() -> None:
 def test_the_day_is_in_report_and_document_and_may_be_absent() -> None:
     with_day = on_earth([], date="2026-01-31")
     assert "2026-01-31" in "".join(first_page(with_day).itertext())
-    check = jsonschema.Draft202012Validator(__import__("json").loads(schema()))
+    check = jsonschema.Draft202012Validator(json.loads(schema()))
     assert check.is_valid(with_day)
     assert check.is_valid(on_earth([]))
     assert not check.is_valid(on_earth([], date="31.1.2026"))
@@ -152,56 +267,8 @@ def test_the_day_is_in_report_and_document_and_may_be_absent() -> None:
         Request(config=Config(method="privthr"), domain=None, date="yesterday")
 
 
-def test_noise_does_not_decide_which_cluster_is_called_the_largest() -> None:
-    document = on_earth([])
-    document["privacy"]["ledger"] = [spend("counts", 1.0)]
+@pytest.mark.parametrize("doubtful", [[], [1]])
+def test_noise_does_not_decide_which_cluster_is_called_the_largest(doubtful) -> None:
+    document = on_earth(doubtful)
     assert "; the largest, " in quote(document)
-    document["privacy"]["ledger"] = [spend("counts", 0.001)]  # the error is above all differences
-    assert "; one of the largest, " in quote(document)
-    document["privacy"]["ledger"] = [spend("cells: records", 1.0)]  # the error is unknown
-    assert "; one of the largest is " in quote(document)
-
-
-@pytest.mark.parametrize("cap", [1, 3])
-def test_how_often_a_person_counts_stands_beside_the_numbers(cap: int) -> None:
-    document = on_earth([])
-    document["privacy"] |= {"unit": "person", "cap": cap}
-    times = "once" if cap == 1 else "3 times"
-    assert f", where each person counts at most {times}. Whoever" in quote(document)
-    text = " ".join("".join(first_page(document).itertext()).split())
-    some = "1 record is" if cap == 1 else "3 records are"
-    assert f"Of each person, at most {some} counted, chosen at random." in text
-    by_record = " ".join("".join(first_page(on_earth([])).itertext()).split())
-    assert "a person with several records is counted several times." in by_record
-    assert "each person counts" not in by_record
-
-
-def test_the_first_page_names_the_error_of_its_test() -> None:
-    text = " ".join("".join(first_page(on_earth([])).itertext()).split())
-    assert "a release of data without clusters passes it in at most 5% of cases." in text
-
-
-def test_without_a_title_the_report_says_what_and_where() -> None:
-    untitled = {"title": ""}
-    assert title(on_earth([], **untitled)) == "Hot spots around Berlin"
-    assert title(of_centers([[0.2, 0.3]], [4.0]) | untitled) == "Centres by c0 and c1"
-    assert title(on_earth([], title="Rides")) == "Rides"
-
-
-def test_names_of_cities_leave_the_numbers_of_clusters_free() -> None:
-    svg = files(on_earth([], 5))["clusters.svg"].decode()
-    texts = re.findall(r"<text([^>]*)>([^<]+)</text>", svg)
-
-    def box(look: str, text: str) -> tuple[float, float, float]:
-        at = {name: float(value) for name, value in re.findall(r' (x|y|dx)="([-\d.]+)"', look)}
-        wide, start = len(text) * 6.6, at["x"] + at.get("dx", 0)
-        middle = start - wide / 2 if "end" in look else start + wide / 2 if "dx" in at else start
-        return middle, at["y"], wide / 2
-
-    numbers = [box(*one) for one in texts if one[1].rstrip("?").isdigit() and "bold" in one[0]]
-    names = [box(*one) for one in texts if "dx=" in one[0]]
-    assert len(numbers) == 5
-    assert names
-    for x, y, half in names:
-        for a, b, other in numbers:
-            assert abs(y - b) >= 12 or abs(x - a) > half + other - 1
+    assert "; one of the largest, " in quote(with_bands(document, 500))  # the bands overlap

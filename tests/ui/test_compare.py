@@ -524,6 +524,36 @@ def test_another_request_takes_the_place_of_a_running_one(slow):
     assert headings(test) == ["<b>Five shapes</b>"]
 
 
+def test_long_work_begins_with_the_draws_that_are_fast(app, swept, monkeypatch):
+    """A link always shows a result; the rest says how long it takes, and starts by one click."""
+    per_draw = family_of("dplloyd").seconds("dplloyd", 30_000, ())
+    link = {**SMALL, "draws": 20, "methods": "dplloyd,eugkm"}
+    monkeypatch.setattr(compare_runs, "_EAGER", 6 * 4 * per_draw)
+    test = app(**link)
+    assert draws(swept) == {"dplloyd": 10, "eugkm": 10}
+    assert set(table(test)["draws"]) == {5}
+    assert "band of all 5 draws" in title(test)
+    assert bars(test) == ["Some runs are missing"]
+    # Without a click nothing more is drawn, also if the page runs again.
+    checked(test.run())
+    assert draws(swept) == {"dplloyd": 10, "eugkm": 10}
+    finish(press(test, f"Run 60 ({60 * per_draw:.0f} s)"))
+    assert set(table(test)["draws"]) == {20}
+    assert "band of 5% to 95% of draws, 20 draws" in title(test)
+
+
+def test_unequal_numbers_of_draws_are_named(app, monkeypatch):
+    app_with = app(**{**SMALL, "draws": 20, "methods": "privthr,privqt"})
+    rows = app_with.session_state[FOUND]
+    kept = rows._table[(rows._table["method"] == "privthr") | (rows._table["seed"] < 3)]
+    rows._table = kept
+    monkeypatch.setattr(compare_runs, "_EAGER", -1.0)
+    test = checked(app_with.run())
+    assert {*table(test)["draws"]} == {3, 20}
+    assert "3 to 20 draws" in title(test)
+    assert any("The rows have 3 to 20 draws" in one.value for one in test.caption)
+
+
 def test_long_work_waits_for_a_press(app, swept, monkeypatch):
     monkeypatch.setattr(compare_runs, "_EAGER", 0.0)
     test = app(**SMALL, methods="privthr")

@@ -20,6 +20,7 @@ from dpviz.experiments.sweep import summary
 from dpviz.families import SCORES
 from dpviz.metrics.bands import Band
 from dpviz.ui.explorer import curve as module
+from dpviz.ui.explorer import large_curve
 from dpviz.ui.explorer.wavecluster import WaveClusterExplorer
 from tests.support import APP
 from tests.ui.test_wavecluster import checked
@@ -132,7 +133,10 @@ def test_one_draw_is_not_drawn_as_a_curve_of_another_setting(app) -> None:
     test = app(method="privthr")
     before = drawn(test)["wavecluster:epsilon"]
     test.session_state["wavecluster:epsilon"] = 0.3
-    assert drawn(checked(test.run()))["wavecluster:epsilon"] == before
+    moved = drawn(checked(test.run()))["wavecluster:epsilon"]
+    # The large form shows the chosen value.
+    assert moved.pop("large") != before.pop("large")
+    assert moved == before
     test.session_state["wavecluster:p"] = 0.9
     after = drawn(finished(checked(test.run())))["wavecluster:epsilon"]
     assert after["table"] != before["table"]
@@ -150,6 +154,34 @@ def test_a_second_method_lies_over_the_first_and_is_in_the_link(app) -> None:
     # The method on the screen is not compared with itself.
     same = drawn(app(method="privqt", **{"with": "privqt"}))["wavecluster:epsilon"]
     assert [kind for kind, _ in same["lines"]] == ["first"]
+
+
+def test_the_large_form_names_its_axes_its_methods_and_the_chosen_value(app) -> None:
+    large = drawn(app(method="privthr", epsilon=0.3, **{"with": "privqt"}))
+    large = large["wavecluster:epsilon"]["large"]
+    texts = re.findall("<text[^>]*>(.*?)</text>", large)
+    assert {"0.01", "0.1", "1", "10", "Privacy budget ε", "Wrong cells per true cell"} <= {*texts}
+    for named in ("PrivTHR (median)", "PrivQT (median)", "5% to 95% of draws", "chosen: ε 0.3"):
+        assert f"</svg>{named}</span>" in large
+    # The line of the chosen value is between the ticks 0.2 and 0.5.
+    ticks = {text: float(x) for x, text in re.findall('<text x="([^"]*)"[^>]*>([^<]*)<', large)}
+    (here,) = re.findall('class="here" d="M([0-9.]+) 14V', large)
+    assert ticks["0.2"] < float(here) < ticks["0.5"]
+
+
+@pytest.mark.parametrize(
+    ("ends", "found"),
+    [((0.0, 0.62), (0, 0.2, 0.4, 0.6)), ((0.0, 40.0), (0, 10, 20, 30, 40))],
+)
+def test_ticks_are_round_and_in_the_range(ends, found) -> None:
+    assert large_curve._evenly(*ends) == pytest.approx(found)
+
+
+def test_ticks_of_a_short_logarithmic_axis_are_its_ends() -> None:
+    assert large_curve._logs(1.01, 1.1, (1, 2, 5)) == [1.01, 1.1]
+    assert large_curve._logs(0.01, 10, (1, 2, 5)) == pytest.approx(
+        [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
+    )
 
 
 def test_means_or_medians(app) -> None:

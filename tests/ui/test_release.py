@@ -192,6 +192,20 @@ def test_over_budget_is_refused_and_the_budget_stays(page, home: Path) -> None:
     assert accounts(home)[0].remaining == 0
 
 
+def test_a_budget_that_is_used_up_asks_for_no_other_epsilon(page, home: Path) -> None:
+    home.mkdir()
+    Budget(home / "budget.db").open("incomes", 1.0)
+    Budget(home / "budget.db").debit("incomes", 1.0, {})
+    test = page(data="incomes", g=16)
+    assert said(test).startswith("Nothing is left of the lifetime budget 1")
+    assert "is used up" in test.error[0].value
+    assert not any("ower ε" in one.value for one in test.error)
+
+
+def test_a_lost_session_opens_the_same_step_from_the_link(page) -> None:
+    assert control(page(data="incomes", step=3).segmented_control, "release:steps").value == 3
+
+
 def test_the_bar_and_the_debit_agree_to_the_micro_epsilon(page, home: Path) -> None:
     home.mkdir()
     Budget(home / "budget.db").open("incomes", 0.3)
@@ -452,6 +466,27 @@ def test_doubtful_clusters_can_be_left_out_without_another_spend(page, home: Pat
     assert [account.spent for account in accounts(home)] == spent
 
 
+def test_the_owner_s_words_are_reviewed_and_published_as_theirs(page, home: Path) -> None:
+    test = page(data="incomes", method="privthr", g=16)
+    checked(control(test.text_area, "release:about:data_curators").set_value("A\n B").run())
+    checked(control(test.text_area, "release:about:contact").set_value("a\x0bb").run())
+    assert any("contact must be up to" in one.value for one in test.error)
+    assert not has_button(test, "Review the release")
+    checked(control(test.text_area, "release:about:contact").set_value("a@example.org").run())
+    test = press(test, "Review the release")
+    assert any(
+        "published as they are: data_curators, contact" in one.value for one in test.markdown
+    )
+    checked(control(test.text_area, "release:about:contact").set_value("").run())
+    assert not has_button(test, "Debit")
+    release_now(test)
+    (folder,) = (home / "releases").iterdir()
+    assert (folder / "about.yaml").read_text() == "data_curators:\n- A\n- B\n"
+    assert "The owner says:</b> A, B" in (folder / "sheet.html").read_text("utf-8")
+    labels = [one.proto.label for one in test.get("download_button")]
+    assert "Review sheet (HTML)" in labels
+
+
 @pytest.mark.parametrize(
     ("link", "button_says", "changes"),
     [
@@ -484,6 +519,9 @@ def test_the_one_recommended_plan_is_taken_by_a_button_and_stays_on_the_screen(
     said = next(one.value for one in test.info if one.value.startswith("Recommended: "))
     assert button_says in said
     assert "expect about " in said
+    # A plan that a better one replaces does not look like good news.
+    assert any(one.value.startswith("Expect about ") for one in test.warning)
+    assert not any(one.value.startswith("Expect about ") for one in test.info)
     # There is only one piece of advice: other sizes of clusters and other sets are not mentioned.
     assert not any("in hindsight" in one.value for one in test.caption)
     expected = said.partition("expect about ")[2].split()[0]

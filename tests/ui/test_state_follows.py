@@ -48,7 +48,7 @@ FIVE = b"\n".join(row.rsplit(b",", 2)[0] for row in TABLE.splitlines())
 RUNS = ("wavecluster", "kmeans", "compare", "release")
 
 #: Controls that have the same name but another meaning on these pages.
-DIFFERENT = {"view", "score", "draws", "points", "with", "seed"}
+DIFFERENT = {"note", "view", "score", "draws", "points", "with", "seed"}
 
 #: Controls that change only the appearance; a page without maps or curves does not mention them.
 LOOKS = {"axes", "lines", "points", "line"}
@@ -66,15 +66,15 @@ VALUES = {
     "choose": ("private",), "k": ("7",), "t": ("9",), "start": ("random",),
     "schedule": ("halving",), "geometry": ("cube",), "temperature": ("posterior",),
     "cells": ("refined",), "seed": ("11",), "nhat": ("5000",), "standin": ("spirals",),
-    "persons": ("800",), "several": ("no",),
+    "persons": ("800",), "several": ("no",), "step": ("3",),
     "view": ("counts", "noise", "scores"), "line": ("mean",), "left": ("silent",),
     "draws": ("3", "700"), "low": ("0.2",), "high": ("3",), "epsilons": ("0.5, 1",),
     "values": ("0.2, 0.4",), "score": ("f_measure",), "price": ("0.5",), "evidence": ("code",),
     "technique": ("privqt-sound",), "draw": ("4",), "claim": ("2",),
     "runs": ("900",), "family": ("kmeans",), "group": ("seen",), "kind": ("dense",),
     "value": ("mean",), "paper": ("002",), "case": ("map",), "part": ("scores",),
-    "preset": ("000-6",), "i": ("2",), "lesson": ("noise",), "step": ("2",),
-    "projector": ("on",), "with": ("privthr", "eugkm"),
+    "preset": ("000-6",), "i": ("2",), "lesson": ("noise",),
+    "projector": ("on",), "note": ("1.3.1",), "with": ("privthr", "eugkm"),
 }  # fmt: skip
 
 #: Name of a control in the sentence of a page that does not use the control's value.

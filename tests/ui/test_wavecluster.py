@@ -109,7 +109,7 @@ def test_the_first_visit_shows_what_privacy_costs_and_a_link_means_what_it_did(a
     first = app()
     assert "2 clusters invented, 1 grown: epsilon 0.02. " in text(first)
     assert "14 of 15 true clusters found" in text(first)
-    assert "All 15 clusters are found</b><b>: epsilon 1<" in text(app(seed=0))
+    assert "All 15 clusters are found:</b> <b>epsilon 1<" in text(app(seed=0))
     # After a reset, the page is as on the first visit.
     test = app(epsilon=1)
     reset = next(one for one in test.button if one.label == "Reset")
@@ -122,7 +122,7 @@ GOOD = 'class="dpv-card dpv-good'
 def test_a_grid_that_is_too_coarse_gets_no_good_mark(app):
     """On two cells a side, the data seem to be one cluster, which every run finds."""
     coarse = app(g=2, seed=0)
-    assert "The grid is too coarse: 15 clusters look like 1<" in text(coarse)
+    assert "The grid is too coarse: 15 clusters look like 1:<" in text(coarse)
     assert cards(coarse)["Found"] == ("1 / 1", "")
     assert cards(coarse)["Overlap"][0] == "1.000"
     assert GOOD not in text(coarse)
@@ -138,7 +138,7 @@ def test_a_run_that_lost_everything_gets_no_good_mark(app):
 
 def test_the_first_readouts_say_what_was_found_and_lost(app):
     assert cards(app())["Found"] == ("14 / 15", "2 invented")
-    assert cards(app())["Cells wrong"] == ("35.5%", "best 0")
+    assert cards(app())["Area that differs"] == ("35.5%", "best 0")
 
 
 def test_the_sentence_agrees_with_the_panel_below_it(app):
@@ -159,7 +159,7 @@ def test_the_sentence_agrees_with_the_panel_below_it(app):
 
 
 def test_without_noise_there_is_no_epsilon_in_the_sentence(app):
-    assert "All 15 clusters are found</b><b>: no noise<" in text(app(method="wavecluster"))
+    assert "All 15 clusters are found:</b> <b>no noise<" in text(app(method="wavecluster"))
 
 
 # Every day, each method and each sample set occurs once.
@@ -268,7 +268,7 @@ def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):
     assert control(test.selectbox, "wavecluster:variant").disabled
     settings = app(data="shapes", method="twostage")
     assert not settings.warning
-    assert cards(test)["Cells wrong"] == cards(settings)["Cells wrong"]
+    assert cards(test)["Area that differs"] == cards(settings)["Area that differs"]
     # Methods of papers have two variants. Our own methods have one variant, which a change sets.
     method = lambda name: control(test.selectbox, "wavecluster:method").set_value(name)  # noqa: E731
     variant = lambda: control(test.selectbox, "wavecluster:variant")  # noqa: E731
@@ -574,7 +574,7 @@ def test_the_promise_follows_variant_and_domain(app):
     assert "dpv-card dpv-no" in text(app(domain="data"))
     assert "declare a domain" in text(app(domain="data"))
     assert "dpv-card dpv-no" in text(app(method="wavecluster"))
-    assert "e^1 ≤ 2.72 times as likely" in text(app(epsilon=1))
+    assert "at most 2.72 times as likely" in text(app(epsilon=1))
     for link in (published, {"domain": "data"}, {"method": "wavecluster"}):
         assert "times as likely" not in text(app(**link))
 

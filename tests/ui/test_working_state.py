@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.ui.compare import runs as compare_runs
 from dpviz.ui.data.domain_panel import DRAWN, DRAWN_KEY
 from dpviz.ui.explorer import kmeans as kmeans_page
 from dpviz.ui.explorer import wavecluster as wavecluster_page
@@ -234,7 +235,7 @@ def test_columns_that_others_chose_are_named_in_a_release() -> None:
     assert visit(test, "release")["domain"] == "0.0,50.0;0.0,60.0"
     (columns,) = (one for one in test.multiselect if one.label == "Columns")
     assert columns.value == ["b", "a"]
-    assert "can one person have several records?" in test.error[0].value
+    assert "whether one person can have several records" in test.error[0].value
     checked(columns.set_value(["b", "c"]).run())
     assert "The domain is not declared" in test.error[0].value
     assert visit(test, "wavecluster")["columns"] == "b,c"
@@ -249,6 +250,27 @@ def test_compare_shows_a_new_data_set_and_keeps_a_list_that_has_it() -> None:
     visit(test, "wavecluster")
     checked(control(test.selectbox, "wavecluster:data").set_value("shapes").run())
     assert visit(test, "compare")["data"] == "shapes"
+
+
+def test_compare_takes_the_methods_of_the_explorer_that_was_left(monkeypatch) -> None:
+    monkeypatch.setattr(compare_runs, "_EAGER", -1.0)
+    few = {"data": "tiny8", "draws": 1, "points": 1}
+    test = opened("compare", methods="privqt", **few)
+    # Nobody chose a method of k-means: the explorer shows its default.
+    visit(test, "kmeans")
+    assert visit(test, "compare")["methods"] == "privqt"
+    method = visit(test, "kmeans", data="tiny8", **{"with": "eugkm"})["method"]
+    assert {method, "eugkm"} <= {*visit(test, "compare")["methods"].split(",")}
+    # A method that is removed here stays away until an explorer shows it again.
+    methods = [one for one in link_of(test)["methods"].split(",") if one != method]
+    checked(control(test.multiselect, "compare:methods").set_value(methods).run())
+    visit(test, "about")
+    assert visit(test, "compare")["methods"] == ",".join(methods)
+    # The second method, on the curve under epsilon, comes along.
+    visit(test, "wavecluster", data="tiny8", method="privthr", **{"with": "baseline"})
+    shown = visit(test, "compare")["methods"].split(",")
+    assert {"privthr", "baseline"} <= {*shown}
+    assert method not in shown
 
 
 def test_own_data_waits_on_the_compare_page_too() -> None:

@@ -2,8 +2,7 @@
 
 If a file crashes or blocks its reader, the server shows an error message. A reader handles one
 file, ends a few seconds after the last question, and is restarted for a later question. One more
-reader waits, so a small file needs only the time to load the libraries of its format. These are
-not loaded before, because a waiting reader would keep their memory.
+reader waits with its libraries, so small files are read immediately.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpviz.base.lazy import pandas as pd
-from dpviz.figures.kmeans import iterations, records, regions
+from dpviz.figures.kmeans import epsilons, iterations, records, regions
 from dpviz.figures.kmeans.cards import cards as cards
 from dpviz.figures.kmeans.cards import stage_of as stage_of
 from dpviz.figures.kmeans.picture import KMeansPicture as KMeansPicture
@@ -18,6 +18,7 @@ VIEWS = {
     "records": "Records",
     "grid": "Noisy grid",
     "chain": "Before and after",
+    "epsilons": "Three ε",
 }
 
 #: Views in which the true points can be shown over the private panel.
@@ -40,6 +41,7 @@ _DRAWN = {
     "records": (records.draw, records.frame),
     "grid": (records.draw_grid, records.grid_frame),
     "chain": (iterations.draw_chain, iterations.chain_frame),
+    "epsilons": (epsilons.draw, epsilons.frame),
 }
 
 
@@ -49,6 +51,7 @@ def views_of(run: KMeansRun) -> dict[str, str]:
         "iterations": bool(run.path),
         "chain": run.chain is not None,
         "grid": run.grid is not None and run.grid.ndim == 2,
+        "epsilons": bool(run.ledger.spends),
     }
     return {view: title for view, title in VIEWS.items() if has.get(view, True)}
 

@@ -24,7 +24,8 @@ def walk(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Trace]:
     traces = _paths(picture, path if at_end else path[: step + 1], begun) if path else []
     made = len(path) - 1 if at_end else step
     kept = iterations[made - 1].kept if 0 < made <= len(iterations) else None
-    return [*traces, centres(picture, picture.centers_at(run, step), numbers, kept)]
+    noisy = picture.noisy_at(step) if run is picture.private else None
+    return [*traces, centres(picture, picture.centers_at(run, step), numbers, kept, noisy)]
 
 
 def centres(
@@ -32,8 +33,12 @@ def centres(
     centers: Centers,
     numbers: NDArray[np.intp],
     kept: NDArray[np.bool_] | None = None,
+    noisy: NDArray[Any] | None = None,
 ) -> Trace:
-    """Centres with their numbers; a square marks a centre that noise kept in its place."""
+    """Centres with their numbers; a square marks a centre that noise kept in its place.
+
+    ``noisy`` are the private numbers of their records, for the hover texts.
+    """
     x, y = places_of(picture, centers)
     stayed = np.zeros(len(centers), dtype=bool) if kept is None else kept
     symbols = np.where(stayed, "square", "circle").tolist()
@@ -46,7 +51,13 @@ def centres(
         textposition=text_places(picture.shown_domain, x, y),
         textfont=number_font(picture.mode, 13 if len(centers) <= 40 else 10),
         marker=outlined(9, INK[picture.mode], symbols, BACKGROUND[picture.mode], 1.5),
-        customdata=np.where(stayed, "<br>noise kept the centre in its place", "").tolist(),
+        customdata=[
+            ("" if count is None else f"<br>noisy records {count:,.0f}")
+            + "<br>noise kept the centre in its place" * bool(still)
+            for count, still in zip(
+                [None] * len(stayed) if noisy is None else noisy, stayed, strict=True
+            )
+        ],
         cliponaxis=False,
     )
 

@@ -138,6 +138,7 @@ def note_on(picture: KMeansPicture, picked: Mapping[str, int]) -> dict[str, Any]
         "title": f"Cluster {cluster}: {title}",
         "text": text + "".join(far),
         "marks": marks,
+        "alone": not own.size,
         "corner": [3 - on, int(not across), int(up)],
         "below": "",
     }

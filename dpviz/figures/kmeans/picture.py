@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.data.geographic import map_axes
+from dpviz.family.parameter import GIVEN
 from dpviz.figures.ground import PLAIN, Ground
 from dpviz.figures.marks import base_layout
 from dpviz.figures.raster import RecordRaster
@@ -20,8 +21,9 @@ from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.kmeans.trial import KMeansTrial
-from dpviz.kmeans.truth import KMeansTruth
+from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.metrics.centers import placement
+from dpviz.privacy.noise_source import SeededNoise
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,6 +45,8 @@ class KMeansPicture:
     ground: Ground = PLAIN
     #: Whether the private panel shows records and true centres, which no release contains.
     with_points: bool = False
+    #: Makes a run of the same method, with the same seed, at another epsilon; or None.
+    again: Callable[[float], KMeansRun] | None = None
 
     @property
     def shown_domain(self) -> Domain:
@@ -147,6 +151,12 @@ def picture_of(
     """Build the picture of a private run next to the true run; longitude is the horizontal axis."""
     truth = trial.truth.beyond(run.centers)
     records = truth.records
+
+    def again(epsilon: float) -> KMeansRun:
+        config = run.config
+        given = replace(config, epsilon=epsilon, choose=config.choose and GIVEN)
+        return truth.numbered(run_kmeans(records, given, SeededNoise(0)))
+
     return KMeansPicture(
         truth=truth,
         left=truth.run,
@@ -155,4 +165,5 @@ def picture_of(
         columns=columns,
         mode=mode,
         title=title,
+        again=again if run.ledger.spends else None,
     )

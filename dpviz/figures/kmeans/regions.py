@@ -24,8 +24,8 @@ from dpviz.kmeans.run import KMeansRun
 #: Noisy numbers of records are shown if there are at most this many private centres.
 _MOST_COUNTED = 20
 
-#: Width and height of the texts at a centre, as shares of a small panel.
-_TEXT = (0.17, 0.08)
+#: Width and height of the texts at a centre, as shares of a panel.
+_TEXT = (0.12, 0.06)
 
 #: Text positions around a centre, each with the position on the opposite side.
 _OPPOSITE = {
@@ -39,7 +39,7 @@ def draw(picture: KMeansPicture) -> Panels:
     """Plot the regions at a step, the true run next to the private run."""
     step, left, private = picture.shown_step, picture.left, picture.private
     state, number = _state(picture, step), counted(len(left.centers), "centre")
-    true_map = [_records(picture, left, step), *walk(picture, left, step)]
+    true_map = [records(picture, left, step), *walk(picture, left, step)]
     at_end = picture.is_result(private, step)
     private_map = [
         *private_ground(picture, private, step),
@@ -114,7 +114,7 @@ def _state(picture: KMeansPicture, step: int) -> str:
     return "start" if step == 0 else f"after iteration {step} of {iterations}"
 
 
-def _records(picture: KMeansPicture, run: KMeansRun, step: int) -> marks.Trace:
+def records(picture: KMeansPicture, run: KMeansRun, step: int) -> marks.Trace:
     """Heatmap of the true records in the colours of their clusters; regions have pale colours."""
     # With more than two columns, a cell shows the cluster of one of its records.
     truth, raster, centers = picture.truth, picture.raster, picture.centers_at(run, step)

@@ -15,6 +15,7 @@ from dpviz.figures.wavecluster import (
     clusters,
     damage,
     details,
+    epsilons,
     significant,
     synthetic,
     threshold,
@@ -36,6 +37,7 @@ VIEWS = {
     "counts": "Count grid",
     "synthetic": "Synthetic points",
     "overview": "All stages",
+    "epsilons": "Three ε",
 }
 
 #: Stages in the order of the method, and their views; the first view of a stage is its picture.
@@ -71,6 +73,7 @@ _STAGES: dict[str, Callable[[WaveClusterPicture], StagePair]] = {
 def views_of(run: Run) -> dict[str, str]:
     """Views of a run with their titles: no noise or synthetic points if the run has none."""
     has = {"synthetic": run.leaves is not None, "added": bool(run.ledger.spends)}
+    has["epsilons"] = has["added"]
     return {view: title for view, title in VIEWS.items() if has.get(view, True)}
 
 
@@ -78,6 +81,8 @@ def panels(picture: WaveClusterPicture, view: str) -> Panels:
     """Plot one of ``VIEWS``, true and private; InputError if the run lacks the synthetic points."""
     if view == "threshold":
         return threshold.draw(picture)
+    if view == "epsilons":
+        return epsilons.draw(picture)
     if view != "overview":
         others = {"details": details.draw, "added": added.draw, "synthetic": synthetic.draw}
         draw = (others | _STAGES)[view]
@@ -96,7 +101,7 @@ def stage_panels(picture: WaveClusterPicture) -> Panels:
 def frame(picture: WaveClusterPicture, view: str) -> pd.DataFrame:
     """Table behind a view: one row per cell, true and private values side by side."""
     # Of "threshold" a coefficient, or an interval of the law; of "synthetic" a box.
-    own = {"synthetic": synthetic, "threshold": threshold, "details": details}
+    own = {"synthetic": synthetic, "threshold": threshold, "details": details, "epsilons": epsilons}
     if view in own:
         return own[view].frame(picture)
     true, private = picture.stages

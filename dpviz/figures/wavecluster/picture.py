@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,16 +12,19 @@ from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError
 from dpviz.data.geographic import map_axes
+from dpviz.family.parameter import GIVEN
 from dpviz.figures.ground import PLAIN, Ground
 from dpviz.figures.raster import Raster
 from dpviz.figures.theme import Mode
 from dpviz.grid.counts import cell_width
 from dpviz.grid.domain import Domain
 from dpviz.metrics.matching import matched_numbers
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.fates import Fates, fates
 from dpviz.wavecluster.pipeline import Run, Stages
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth
+from dpviz.wavecluster.truth import run as run_wavecluster
 
 #: An array of the true run, and the same array of the private run.
 Pair = tuple[NDArray[Any], NDArray[Any]]
@@ -45,6 +48,8 @@ class WaveClusterPicture:
     ground: Ground = PLAIN
     #: Whether the true points are shown over the private clusters; a release has no such points.
     with_points: bool = False
+    #: Makes a run of the same method, with the same seed, at another epsilon; or None.
+    again: Callable[[float], Run] | None = None
 
     def __post_init__(self) -> None:
         """Refuse data that don't have two axes."""
@@ -102,10 +107,17 @@ def picture_of(
     trial: WaveClusterTrial, run: Run, columns: Sequence[str], title: str, mode: Mode
 ) -> WaveClusterPicture:
     """Build the picture of a private run next to the true run; longitude is the horizontal axis."""
-    truth = trial.truth
-    if map_axes(columns) == (1, 0):
+    truth, turned = trial.truth, map_axes(columns) == (1, 0)
+    source, config = truth.source, run.config
+    if turned:
         truth = Truth(truth.source.turned(), truth.config)
         run, columns = run.turned(), columns[::-1]
+
+    def again(epsilon: float) -> Run:
+        given = replace(config, epsilon=epsilon, choose=GIVEN)
+        found = run_wavecluster(source, given, SeededNoise(0))
+        return found.turned() if turned else found
+
     return WaveClusterPicture(
         truth=truth,
         private=run.stages,
@@ -114,4 +126,5 @@ def picture_of(
         mode=mode,
         title=title,
         run=run,
+        again=again if run.ledger.spends else None,
     )

@@ -41,6 +41,7 @@ from dpviz.ui.data.rows import offer_box, show_notes
 from dpviz.ui.data.state import (
     FIRST,
     FIRST_METHODS,
+    TO_COMPARE,
     UPLOAD,
     DataState,
     data_controls,
@@ -51,6 +52,7 @@ from dpviz.ui.data.state import (
 from dpviz.ui.messages import NothingLoadedError, show_caption
 from dpviz.ui.session.cache import sample_data
 from dpviz.ui.session.state import Control, CorrectedError, budget, choice, number, whole
+from dpviz.ui.session.state import working as shared
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.parameters import boxes, parser
 
@@ -153,13 +155,16 @@ class CompareState(DataState):
         return without(taken, _OF_FIGURE) if self.has_figure else taken
 
     def _methods(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        chosen = methods_of(working, self)
+        # Taken once, so that a method that the user removes here stays away.
+        explored = shared().pop(TO_COMPARE, ())
+        chosen = [*methods_of(working, self), *(one for one in explored if one in METHODS)]
         if not chosen:
             return {}
-        here, family = list(self.get("methods")), CARDS[chosen[0]].family
+        here, family = list(self.get("methods")), CARDS[chosen[-1]].family
         if not any(CARDS[name].family == family for name in here):
             here = [*FIRST_METHODS[family]]
-        here += [name for name in chosen if name in METHODS and name not in here]
+        of_family = [name for name in chosen if CARDS[name].family == family]
+        here += [name for name in dict.fromkeys(of_family) if name in METHODS and name not in here]
         return {"methods": Names(here)}
 
     def link(self) -> dict[str, str]:

@@ -34,10 +34,10 @@ def latex_table_of(
     typical standard error. A number that this would change by more than a tenth has four digits.
     """
     frame, titles = summary_frame(charts, axis), {one.name: one.title for one in subjects}
-    draws = int(frame["draws"].max()) if len(frame) else 1
+    draws = frame["draws"] if len(frame) else [1]
     over = [] if axis.name == EPSILON.name else [axis]
     head = ["data", "score", "method", "ε", *(one.sign for one in over)]
-    head += ["draws", "mean", "median", *end_names(draws)]
+    head += ["draws", "mean", "median", *end_names(min(draws), max(draws))]
     failing = {(chart.data, method) for chart in charts for method in chart.failing}
     rows = [
         [

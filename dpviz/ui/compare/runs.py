@@ -41,6 +41,13 @@ from dpviz.ui.widgets.stamp import DECLARED, MADE_UP, Stamp
 #: Runs that take at most this many seconds start without a click.
 _EAGER = 15.0
 
+#: Draws per point of a first part that starts without a click, if all runs take longer; the first
+#: number that is fast enough is used.
+_PARTS = (10, 5, 2, 1)
+
+#: End of the request of a job that makes such a part.
+_FIRST_PART = " first part"
+
 #: Seconds that the page waits for new runs, so that a short job does not show a partial picture.
 _WAIT = 0.6
 
@@ -323,23 +330,43 @@ def draw_all(
     return work.total
 
 
-def begin(request: SweepRequest, pieces: Sequence[Plan]) -> Job:
+def begin(request: SweepRequest, pieces: Sequence[Plan], part: str = "") -> Job:
     """Start a job for the missing runs; end an earlier job, but keep its finished rows."""
     task = partial(draw_all, pieces, request.key, found())
-    return start(JOB, task, request=request.key)
+    return start(JOB, task, request=request.key + part)
 
 
 def begin_if_new(request: SweepRequest) -> None:
-    """Start the missing runs if they are fast, or if a job of an earlier request is running."""
+    """Start the missing runs if they are fast, or if a job of an earlier request is running.
+
+    If they are slow, start fewer draws of each point, so that the page has a picture.
+    """
     job = job_of(JOB)
-    if job and job.request == request.key:
+    if job and job.request in (request.key, request.key + _FIRST_PART):
         return
     going_on = job is not None and job.running and not job.cancelled
+    going_on &= job is not None and not str(job.request).endswith(_FIRST_PART)
     pieces = missing_runs(request)
     if pieces and (going_on or seconds(pieces) <= _EAGER):
         begin(request, pieces).wait(_WAIT)
+    elif first := _first_part(request):
+        begin(request, first, _FIRST_PART).wait(_WAIT)
     elif job:
         job.cancel()
+
+
+def _first_part(request: SweepRequest) -> list[Plan]:
+    """Missing runs of as many draws per point as are fast; empty if one draw is slow."""
+    for draws in _PARTS:
+        if draws < len(request.any.seeds):
+            few = {
+                name: replace(plan, seeds=plan.seeds[:draws])
+                for name, plan in request.plans.items()
+            }
+            pieces = missing_runs(replace(request, plans=few))
+            if seconds(pieces) <= _EAGER:
+                return pieces
+    return []
 
 
 def missing_runs(request: SweepRequest) -> list[Plan]:

@@ -154,9 +154,12 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
     plan = request.any
     single = state.get("view") == "scores"
     what = request.subjects[state.get("of")].title if single else score_of(state.get("score")).title
-    draws = len(plan.seeds)
-    axis = PARAMETERS[plan.axis]
-    drawn = band_words(draws) + (f", {draws} draws" if draws >= ENOUGH else "")
+    axis, (least, most) = PARAMETERS[plan.axis], _draws_of(charts, plan)
+    drawn = band_words(most)
+    if least < most:
+        drawn += f", {least} to {most} draws"
+    elif most >= ENOUGH:
+        drawn += f", {most} draws"
     preset, line = PRESETS.get(state.get("preset")), state.get("line")
     stand_ins = ""
     if preset:
@@ -219,6 +222,12 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
     _open(state, request, tables)
     _behind(state, request, tables, charts, title)
     state.write()
+
+
+def _draws_of(charts: Sequence[Chart], plan: Plan) -> tuple[int, int]:
+    """Smallest and largest number of draws of a point; those of the plan if there is no point."""
+    found = [int(number) for chart in charts for number in chart.table["draws"]]
+    return min(found, default=len(plan.seeds)), max(found, default=len(plan.seeds))
 
 
 def _parameters_of(preset: Preset | None, plan: Plan) -> str:
@@ -436,7 +445,8 @@ def _behind(
     if ranks is not None and "printed" in ranks:
         keys = [name for name in ranks.columns if name in table.columns and name in GROUP]
         table = table.merge(ranks[[*keys, "printed"]], "left", keys)
-    low, high = end_names(len(request.any.seeds))
+    least, most = _draws_of(charts, request.any)
+    low, high = end_names(least, most)
     numbers = table[[name for name in ("mean", "median", "low", "high", "true") if name in table]]
     # Large numbers are shortened: for example, 220.6T is 220.6 trillion.
     scored = "compact" if numbers.abs().max(axis=None) >= 1e7 else "%.4g"
@@ -468,6 +478,12 @@ def _behind(
         },
         placeholder="",
     )
+    if least < most:
+        show_caption(
+            f"The rows have {least} to {most} draws, see the column draws. The other draws are not "
+            "run yet, or have no value of this score. The fewer draws a row has, the less sure are "
+            "its numbers."
+        )
     if preset:
         _printed(preset.name, state.get("score"))
         table, runs = (_with_stand_ins(preset, request, one) for one in (table, runs))

@@ -8,13 +8,14 @@ from typing import Any
 from dpviz.base.errors import shown
 from dpviz.commands.reproduce import columns_of
 from dpviz.data.samples import sample
-from dpviz.families import CARDS, FAMILIES, PARAMETERS
+from dpviz.families import CARDS, FAMILIES, PARAMETERS, family_of
 from dpviz.family.parameter import CHOOSE, Parameter
 from dpviz.ui.data.state import (
     EXPLORED,
     FIRST,
     FIRST_METHODS,
     METHODS_CHOSEN,
+    TO_COMPARE,
     UPLOAD,
     DataState,
     choose_of,
@@ -92,7 +93,9 @@ def choices_of(chosen: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in chosen.items()
-        if name != EXPLORED and format_value(value) and value not in usual.get(name, ())
+        if name not in (EXPLORED, TO_COMPARE)
+        and format_value(value)
+        and value not in usual.get(name, ())
     }
 
 
@@ -121,8 +124,10 @@ def _reason(state: DataState, name: str, value: Any) -> str:
 
 def _reason_of_methods(state: DataState, methods: Sequence[str]) -> str:
     if "methods" in state:
-        shows_all = set(methods) <= set(state.get("methods"))
-        return "" if shows_all else "only methods with noise have curves"
+        others = [name for name in methods if name not in state.get("methods")]
+        if any(CARDS[name].spends for name in others):
+            return f"methods of {family_of(state.get('methods')[0]).title} are shown"
+        return "only methods with noise have curves" if others else ""
     here = state.get("method")
     return "" if here in methods else f"{CARDS[here].title} is used"
 

@@ -107,7 +107,7 @@ def ask_several(state: UrlState, columns: Sequence[str] | None) -> str:
     if state.get("unit"):
         _cap_box(state)
     elif answer is None:
-        return "Answer under Who is protected: can one person have several records?"
+        return "Say in the step Who whether one person can have several records."
     else:
         show_caption(
             "Each record is protected by itself. If a person has several records, others may "

@@ -51,8 +51,9 @@ _OF_OWN_DATA = (
 #: Public numbers of records and of persons; each belongs to one data set.
 OF_ONE_SET = ("nhat", "persons")
 
-#: Entries of the shared values: methods chosen last, and the method last explored.
-METHODS_CHOSEN, EXPLORED = "methods", "explored"
+#: Entries of the shared values: methods chosen last, the method last explored, and the methods on
+#: the last explorer that the Compare page has not taken yet.
+METHODS_CHOSEN, EXPLORED, TO_COMPARE = "methods", "explored", "to compare"
 
 #: Session entries: the file and its columns with declared bounds; the file alone.
 _BOUNDS, _FILE = "app:domain:bounds", "own:settings of"
@@ -112,7 +113,10 @@ class DataState(UrlState):
         """Share this page's changes, and the method if the page is an explorer."""
         super().tell()
         if self.page in FAMILIES:
-            working()[EXPLORED] = self.get("method")
+            shown = working()[EXPLORED] = self.get("method")
+            # The second method of the curve was chosen; a method by default was not.
+            second = self.get("with")
+            working()[TO_COMPARE] = (shown, second) if second != "none" else ()
 
     def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
         """Values that this page takes over; bounds are never used for another data set."""

@@ -9,6 +9,7 @@ from functools import partial
 from math import log
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from dpviz.base.numbers import readable
@@ -21,6 +22,8 @@ from dpviz.family.parameter import EPSILON
 from dpviz.family.score import Score
 from dpviz.figures.compare import Line
 from dpviz.metrics.bands import Band, band_words
+from dpviz.ui.explorer.large_curve import Drawn as Path
+from dpviz.ui.explorer.large_curve import large_curve
 from dpviz.ui.explorer.settings import RunSettings, second_method
 from dpviz.ui.session.cache import curve_of
 from dpviz.ui.session.job import follow, job_of, pause, start
@@ -83,7 +86,10 @@ def show_curves(state: UrlState, settings: RunSettings, family: Family) -> None:
     def hand_over() -> None:
         line = state.get("line")
         data = {
-            state.key(PARAMETERS[axis].link): (_key(state, settings, axis), _data(some, line))
+            state.key(PARAMETERS[axis].link): (
+                _key(state, settings, axis),
+                _data(some, line, float(np.max(getattr(settings.config, axis)))),
+            )
             for axis, some in drawn.items()
         }
         _hand_over(known, data)
@@ -150,14 +156,14 @@ def _subject(settings: RunSettings) -> Subject:
     return latest("curve:subject", (active.dataset.digest, active.domain, active.outside), make)
 
 
-#: Kind of a line or of the outline of a band, and its points: value of the axis, height.
-_Line = tuple[str, list[tuple[float, float]]]
-
 _ENDS = ("low", "high")
 
 
-def _data(drawn: Sequence[_Drawn], line: Line) -> dict[str, Any]:
-    """Lines, bands and words of the curves over one parameter; heights are from 0 to 1."""
+def _data(drawn: Sequence[_Drawn], line: Line, here: float) -> dict[str, Any]:
+    """Lines, bands and words of the curves over one parameter, whose value is ``here``.
+
+    Heights are from 0 to 1.
+    """
     first = drawn[0].curve
     axis, score = PARAMETERS[first.plan.axis], SCORES[first.score]
     points = [one.curve.points for one in drawn]
@@ -167,8 +173,8 @@ def _data(drawn: Sequence[_Drawn], line: Line) -> dict[str, Any]:
     # Small differences near the best value do not fill the height.
     worst = max([score.target, *shown], key=lambda value: abs(value - best))
     height = partial(_height, score=score, best=best, worst=worst)
-    lines: list[_Line] = []
-    bands: list[_Line] = []
+    lines: list[Path] = []
+    bands: list[Path] = []
     for kind, some in zip(("first", "second"), points, strict=False):
         low, high = ([(at.value, height(getattr(at.band, end))) for at in some] for end in _ENDS)
         bands.append((kind, [*low, *reversed(high)]))
@@ -177,10 +183,27 @@ def _data(drawn: Sequence[_Drawn], line: Line) -> dict[str, Any]:
                 (f"{kind}{thin}", [(at.value, height(getattr(at.band, name))) for at in some])
             )
     private = all(one.private for one in drawn)
+    breaks = [at.value for at in points[0] if at.breaks]
+    draws = [at.draws for some in points for at in some]
+    large = ""
+    if draws:
+        large = large_curve(
+            lines,
+            bands,
+            breaks,
+            axis=axis,
+            score=score,
+            ends=(best, worst),
+            height=height,
+            methods=[f"{one.title} ({', '.join(names)})" for one in drawn],
+            band=band_words(min(draws)),
+            here=here,
+        )
     return {
         "lines": lines,
         "bands": bands,
-        "breaks": [at.value for at in points[0] if at.breaks],
+        "breaks": breaks,
+        "large": large,
         "title": "not private · " * (not private)
         + f"{score.short}: {best:g} (best) to {readable(worst, 2)}"
         if any(points)
@@ -191,7 +214,7 @@ def _data(drawn: Sequence[_Drawn], line: Line) -> dict[str, Any]:
     }
 
 
-def _free_corner(lines: Sequence[_Line]) -> str:
+def _free_corner(lines: Sequence[Path]) -> str:
     """Corner of the picture with the most space between its edge and the lines, for the title."""
     places = [(at / (len(ends) - 1 or 1), y) for _, ends in lines for at, (_, y) in enumerate(ends)]
     halves = {

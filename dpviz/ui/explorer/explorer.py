@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -14,7 +15,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.base.compiled import interpreted, uncompiled
-from dpviz.base.errors import InputError
+from dpviz.base.errors import InputError, shown
 from dpviz.base.latex import table as latex_table
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.work import IsCancelled, Progress, Task
@@ -86,7 +87,7 @@ _MISSING = "–"
 #: Controls of an explorer that a release does not use.
 _EXPLORING = (
     "seed", "view", "left", "i", "classes", "axes", "lines", "points", "unprotected", "with",
-    "line",
+    "line", "note",
 )  # fmt: skip
 
 
@@ -156,6 +157,8 @@ class Explorer(ABC):
                 "seed": Control(0, whole("seed", 0, MAX_SEED)),
                 "view": Control(views[0], choice("view", views)),
                 "points": Control("hidden", choice("points", ("hidden", "shown")), shared=True),
+                # Not shared: cluster 3 of one method is not cluster 3 of another.
+                "note": Control("", _picked_in),
                 **curve_controls(cls.family),
                 **cls.own_controls,
             },
@@ -418,8 +421,7 @@ class Explorer(ABC):
         board = partial(show_board, headline, self.promise, self.hint(self.card.name))
         readouts = self._honest(self.readouts())
         place = board(readouts, self.first_readouts, follows=self._follows)
-        of, picked = st.session_state.get(self._picked) or (None, None)
-        note = self.note(picked) if picked and of == self._same and panels.pieces else None
+        note = self._open_note() if panels.pieces else None
         # The strip marks the stage of the cluster of the note.
         self._show_strip()
         self._show_picture(panels, note)
@@ -455,10 +457,19 @@ class Explorer(ABC):
             return readouts
         return [replace(one, grade="fair") if one.grade == "good" else one for one in readouts]
 
-    @property
-    def _picked(self) -> str:
-        """Session entry of the cluster that the user picked in the picture."""
-        return f"{self.name}:picked"
+    def _open_note(self) -> Mapping[str, Any] | None:
+        """Note on the cluster that the user or the link picked; None if there is none."""
+        picked, known = self.state.get("note"), f"{self.state.page}:note of"
+        of = (picked, self._same)
+        before = st.session_state.get(known)
+        st.session_state[known] = of
+        if picked and before and before[0] == picked and before != of:
+            self.state.set("note", "")  # other clusters have these numbers now
+            picked = ""
+        if not picked:
+            return None
+        panel, number, on = map(int, picked.split("."))
+        return self.note({"panel": panel, "number": number, "on": on})
 
     @property
     def _same(self) -> Hashable:
@@ -531,8 +542,11 @@ class Explorer(ABC):
     def _show_picture(self, panels: Panels, note: Mapping[str, Any] | None) -> None:
         stamp, active = self.stamp, self.settings.active
 
-        def keep(at: Mapping[str, int] | None) -> None:
-            st.session_state[self._picked] = (self._same, at)
+        def keep(at: Mapping[str, Any] | None) -> None:
+            """Open the note on a cluster; the message of the browser may contain anything."""
+            text = ".".join(str(at.get(name)) for name in ("panel", "number", "on")) if at else ""
+            with suppress(InputError):
+                self.state.set("note", text and _picked_in(text))
 
         box = show_panels(
             panels,
@@ -678,6 +692,15 @@ class Explorer(ABC):
         st.code(python_lines(again), language="python")
         st.code(command(again), language="shell", wrap_lines=True)
         card_panel(self.card.name)
+
+
+def _picked_in(text: str) -> str:
+    """Read a cluster: the panel that has it (1 or 2), its number, the panel that was clicked."""
+    if not re.fullmatch(r"[12]\.[1-9]\d{0,5}\.[12]", text):
+        raise InputError(
+            f'note = "{shown(text)}" is no cluster: write 1.3.1, or open one by a click.'
+        )
+    return text
 
 
 def prepared(name: str, task: Task) -> Task:

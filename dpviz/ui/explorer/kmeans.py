@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -20,6 +21,7 @@ from dpviz.experiments.draws import Draws
 from dpviz.families import CARDS
 from dpviz.family.card import Card
 from dpviz.family.headline import Headline
+from dpviz.family.parameter import GIVEN
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures import kmeans as kmeans_figures
 from dpviz.figures.draws import kmeans_maps
@@ -47,7 +49,7 @@ from dpviz.ui.explorer.settings import RunSettings
 from dpviz.ui.messages import show_error
 from dpviz.ui.session.cache import kmeans_truth_of, raster_of, records_of, run_of, sketch_of
 from dpviz.ui.session.job import Job, follow, job_of, pause, start
-from dpviz.ui.session.state import Control, UrlState, choice, whole
+from dpviz.ui.session.state import Control, UrlState, choice, latest, whole
 from dpviz.ui.widgets.live_slider import CurvePlace, live_slider
 from dpviz.ui.widgets.parameters import choice_box, chosen
 from dpviz.ui.widgets.readouts import Readout, class_readout, score_readout
@@ -242,6 +244,22 @@ class KMeansExplorer(Explorer):
             private_title=side_title(self.card, self.promise.claim),
             ground=self.settings.active.ground,
             with_points=self.with_points,
+            again=self._again if self.card.spends else None,
+        )
+
+    def _again(self, epsilon: float) -> KMeansRun:
+        """Run of the same method, with the same seed, at another epsilon."""
+        truth, seed = self.runs.truth, self.settings.seed
+        own = self.runs.private.config
+        config = replace(own, epsilon=epsilon, choose=own.choose and GIVEN)
+        key = ("kmeans at", self.settings.active.domain, truth, config, seed)
+        return truth.numbered(
+            run_of(
+                key,
+                lambda: run_kmeans(truth.records, config, SeededNoise(seed)),
+                size=truth.records.n,
+                is_sample=self.settings.active.is_sample,
+            )
         )
 
     def play(self, places: Sequence[DeltaGenerator]) -> bool:
@@ -305,11 +323,46 @@ class KMeansExplorer(Explorer):
 
     def note(self, picked: Mapping[str, int]) -> Mapping[str, Any] | None:
         """Say beside the picked cluster which private centres belong to it."""
-        return damage.note_on(self.picture, picked)
+        note = damage.note_on(self.picture, picked)
+        if note and note["alone"] and self.start_words:
+            return {**note, "text": f"{note['text']} {self.start_words}"}
+        return note
+
+    @cached_property
+    def start_words(self) -> str:
+        """Which faults the method has without noise, too; empty if none, or during a drag."""
+        private, truth, seed = self.runs.private, self.runs.truth, self.settings.seed
+        found = placed(truth, private)
+        asks = self.card.spends and self.settings.settled and not self.coming
+        if not (asks and found.alone.size):
+            return ""
+
+        def silently() -> KMeansRun:
+            if self.runs.left is not truth.run:
+                return self.runs.left
+            return run_kmeans(truth.records, private.config, Silenced(SeededNoise(seed)))
+
+        silent = latest("kmeans:silent", (truth, private.config, seed), silently)
+        also = np.intersect1d(placed(truth, silent).alone, found.alone)
+        if not also.size:
+            return ""
+        said = counted(also.size, "cluster")
+        one = also.size == 1
+        which = f"this cluster ({also[0] + 1})" if one else f"these {said}"
+        if also.size < found.alone.size:
+            which = f"{said} of them ({', '.join(map(str, also + 1))})"
+        have = "has" if one else "have"
+        cause = "its start" if private.path else "the method itself"
+        return (
+            f"Not the noise, but {cause}: without noise and with the same random choices, {which} "
+            f"{have} no centre, either. A larger ε does not help."
+        )
 
     def captions(self) -> Iterator[str]:
         """Sentences below the picture."""
         picture, grid = self.picture, self.runs.private.grid
+        if self.view == "regions" and not self._when:
+            yield self.start_words
         if self.view == "grid" and grid is not None:
             shape = [grid.shape[axis] for axis in self.settings.active.axes]
             yield cell_words(picture.ground, picture.shown_columns, picture.shown_domain, shape)
@@ -326,7 +379,8 @@ class KMeansExplorer(Explorer):
         kept = "■ kept its place · " if private.config.variant == "sound" else ""
         on_the_way = f"○ its start · {kept}" if private.path else ""
         marks = (
-            "● centre, with its noisy number of records if the run has it and there is space · "
+            "● centre, with its noisy number of records if the run has it; if there is no space, "
+            "point at it · "
             f"{on_the_way}"
         )
         return (marks + "✚ true centre" * self.with_points).removesuffix(" · ") + "."
@@ -383,16 +437,17 @@ class KMeansExplorer(Explorer):
         names = ["wcss", "nicv", ratio, "f_measure", "displacement"]
         names += ["class_f"] if truth.records.classes is not None else []
         scores = known | truth.scores(private, tuple(name for name in names if name not in known))
-        clusters = len(truth.centers)
+        clusters, found = len(truth.centers), placed(truth, private)
         overlap, moved = scores["f_measure"], scores["displacement"]
         shown = [
             score_readout(SCORES[ratio], decimals(scores[ratio]), scores[ratio], sign=sign),
             Readout(
-                "With a centre",
-                f"{clusters - placed(truth, private).alone.size:,} / {clusters:,}",
-                "true clusters",
-                "True clusters that have a private centre: each private centre belongs to the "
-                "nearest true centre.",
+                "In place",
+                f"{found.one_each:,} / {clusters:,}",
+                f"{clusters - found.alone.size:,} have one",
+                "True clusters with exactly one private centre, which is not far off. Beside "
+                "them: all true clusters with a private centre, also with several or with one "
+                "far off. Each private centre belongs to the nearest true centre.",
             ),
             *(
                 score_readout(SCORES[name], readable(scores[name]), beside=f"true {readable(true)}")

@@ -136,28 +136,7 @@ class WaveClusterExplorer(Explorer):
         """Run the method on the chosen data, once without noise and once with its noise."""
         active, config = settings.active, settings.config
         grid, truth = _truth_of(active, config)
-        cells, noise = grid.source.counts.size, SeededNoise(settings.seed)
-        if cells > _LARGE and not settings.settled:
-            # Neighbouring values of a slider are hardly asked for again, so this is not cached.
-            private = run(replace(grid.source, hurried=True), config, noise)
-        else:
-            private = run_of(
-                # The key has values, because a grid would keep millions of records in memory.
-                (
-                    "wavecluster",
-                    active.dataset.digest,
-                    active.domain,
-                    active.outside,
-                    config,
-                    settings.seed,
-                ),
-                lambda: run(grid.source, config, noise),
-                # A grid that the method chooses may be larger than this grid.
-                size=cells if config.choose == GIVEN else 2**15,
-                is_sample=active.is_sample,
-                # A box needs about twice the memory of a cell.
-                more=lambda one: 2 * len(one.leaves.records) if one.leaves else 0,
-            )
+        private = _private(settings, grid)
         if private.decision:
             # The method chose g and p, so the true run beside it must use the same values.
             grid, truth = _truth_of(active, private.config)
@@ -243,7 +222,13 @@ class WaveClusterExplorer(Explorer):
             run=self.runs.private,
             ground=self.settings.active.ground,
             with_points=self.with_points,
+            again=self._again if self.card.spends else None,
         )
+
+    def _again(self, epsilon: float) -> Run:
+        """Run of the same method, with the same seed, at another epsilon."""
+        config = replace(self.closer.config, epsilon=epsilon)
+        return _private(replace(self.closer, config=config), self.runs.grid)
 
     @property
     def broken(self) -> tuple[str, str, str]:
@@ -518,6 +503,31 @@ class WaveClusterExplorer(Explorer):
         )
         table.index.name = "cluster"
         return table
+
+
+def _private(settings: RunSettings, grid: Grid) -> Run:
+    active, config = settings.active, settings.config
+    cells, noise = grid.source.counts.size, SeededNoise(settings.seed)
+    if cells > _LARGE and not settings.settled:
+        # Neighbouring values of a slider are hardly asked for again, so this is not cached.
+        return run(replace(grid.source, hurried=True), config, noise)
+    return run_of(
+        # The key has values, because a grid would keep millions of records in memory.
+        (
+            "wavecluster",
+            active.dataset.digest,
+            active.domain,
+            active.outside,
+            config,
+            settings.seed,
+        ),
+        lambda: run(grid.source, config, noise),
+        # A grid that the method chooses may be larger than this grid.
+        size=cells if config.choose == GIVEN else 2**15,
+        is_sample=active.is_sample,
+        # A box needs about twice the memory of a cell.
+        more=lambda one: 2 * len(one.leaves.records) if one.leaves else 0,
+    )
 
 
 def _truth_of(active: ActiveData, config: Config) -> tuple[Grid, Truth]:

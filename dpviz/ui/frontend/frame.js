@@ -139,7 +139,6 @@ const MARKS = {
   explorer: () => EXPLORES.test(location.pathname),
   lesson: () => document.querySelector(".dpv-lesson"),
   projector: () => document.querySelector(".dpv-projector"),
-  keys: () => PLACES.epsilon()?.type === "range",
   ...PLACES,
 };
 
@@ -201,11 +200,7 @@ function addSkips() {
     });
     skip.append(link);
   }
-  const told = document.createElement("p");
-  told.className = "dpv-keys";
-  told.textContent = "Keys:  ,  less ε  ·  .  more ε  ·  n  redraw";
   document.body.prepend(skip);
-  document.body.append(told);
 }
 
 // After a restart of the server or a long sleep, a new session ignores the user's actions until its
@@ -271,6 +266,8 @@ function pressed(event) {
     const named = (one) => one.textContent.includes("Redraw") && !one.disabled;
     [...document.querySelectorAll("[data-testid=stButton] button")].find(named)?.click();
   } else if (event.key === "," || event.key === ".") nudge(event.key === "," ? -1 : 1);
+  else if (event.key === "?")
+    for (const shown of document.querySelector(".dpv-keys").getAnimations()) shown.play();
 }
 
 function nudge(way) {
@@ -302,13 +299,14 @@ function toggleStage(on = !onStage()) {
 function clicked(event) {
   const way = CLICKS[event.key];
   if (!onStage() || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key !== "Escape" && !way) return;
+  if (event.key === "Escape" ? root.hasAttribute("data-dpv-large") : !way) return;
   event.preventDefault();
   event.stopImmediatePropagation();
   if (event.key === "Escape") toggleStage(false);
   else {
     const name = way > 0 ? "next" : "back"; // of a lesson, or of the scores of the curves
-    const step = document.querySelector(`:is(.st-key-learn-${name}, .st-key-compare-${name}) button`);
+    const pages = event.key.startsWith("Arrow") ? ["learn"] : ["learn", "compare"];
+    const step = document.querySelector(pages.map((page) => `.st-key-${page}-${name} button`).join());
     step ? step.click() : nudge(way);
   }
 }

@@ -500,10 +500,12 @@ class LiveFigure {
     }
     const centres = () => [...this.plot.querySelectorAll(".points:has(~ .text .textpoint) .point")]
       .map((one) => [one, one.getAttribute("transform").match(/-?[\d.]+/g)]);
-    const before = centres();
+    const before = centres(), numbers = ".points:has(.point) ~ .text .textpoint";
     return () => centres().forEach(([one, to], i) => {
       const [x, y] = (before[i]?.[1] ?? to).map((from, axis) => from - to[axis]);
-      if (Math.hypot(x, y) > 1) one.animate({ translate: [`${x}px ${y}px`, "0px 0px"] }, 150);
+      if (Math.hypot(x, y) <= 1) return;
+      for (const part of [one, this.plot.querySelectorAll(numbers)[i]])
+        part?.animate({ translate: [`${x}px ${y}px`, "0px 0px"] }, 150);
     });
   }
 
@@ -600,7 +602,6 @@ class LiveFigure {
     if (!at && this.note.contains(document.activeElement)) this.image.focus({ preventScroll: true });
     this.note.hidden ||= !at;
     this.opens = Boolean(at);
-    this.note.classList.toggle("staged", "dpvStage" in document.documentElement.dataset);
     this.send("picked", at);
   }
 

@@ -24,9 +24,11 @@ const PARTS = `<div class="live-slider"><div class="head"><label class="label" f
   <span class="reading"><span class="affix prefix"></span><input class="number" type="text"
   inputmode="decimal" autocomplete="off"><span class="affix suffix"></span></span></div>
   <div class="tip" role="tooltip" popover="manual"></div>
+  <div class="over"><button class="enlarge" type="button" aria-label="Enlarge the curve"></button></div>
   <div class="plot" role="img"><span class="title"></span><div class="drawing">
   <svg class="svg" viewBox="0 0 100 100" preserveAspectRatio="none"></svg><i class="rider"></i></div></div>
   <div class="panel" popover><div class="asked"></div><div class="table"></div></div>
+  <div class="large" popover></div>
   <input class="range" id="range" type="range" min="0" step="1">
   <div class="ends"><span class="end low"></span><button class="menu" type="button"></button>
   <span class="said" role="status"></span><span class="end high"></span></div></div>`;
@@ -133,6 +135,10 @@ class LiveSlider {
       this[[...part.classList].at(-1)] = part;
     this.root.append(template.content);
     this.menu.popoverTargetElement = this.panel;
+    this.enlarge.popoverTargetElement = this.large;
+    this.large.onclick = () => this.large.hidePopover();
+    this.large.ontoggle = ({ newState }) =>
+      document.documentElement.toggleAttribute("data-dpv-large", newState === "open");
     this.showPlaying(false);
     this.asked.onchange = ({ target: { name, value } }) => this.trigger("choice", { name, value });
     this.listening = new AbortController();
@@ -161,6 +167,8 @@ class LiveSlider {
     this.title.className = `title ${curve?.side ?? ""}`;
     this.plot.setAttribute("aria-label", curve?.words ?? "");
     this.table.innerHTML = curve?.table ?? "";
+    this.large.innerHTML = curve?.large ?? "";
+    this.enlarge.hidden = !curve?.large;
     if (this.value !== null) this.decorate();
   }
 
@@ -216,12 +224,10 @@ class LiveSlider {
       this.pause(); // otherwise the next step would overwrite the typed text
       this.number.select();
     });
-    for (const name of ["mouseenter", "focus", "click"]) {
+    for (const name of ["mouseenter", "focus", "click"])
       this.help.addEventListener(name, () => this.toggleTip(true));
-    }
-    for (const name of ["mouseleave", "blur"]) {
+    for (const name of ["mouseleave", "blur"])
       this.help.addEventListener(name, () => this.toggleTip(false));
-    }
     this.help.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.toggleTip(false);
     });
@@ -393,10 +399,7 @@ class LiveSlider {
 
   commitNumber() {
     const text = this.number.value.trim();
-    if (this.number.value === this.format.number(this.value)) {
-      this.show();
-      return;
-    }
+    if (this.number.value === this.format.number(this.value)) return void this.show();
     const { low, high, integer } = this.spec;
     const read = readings(text).filter(Number.isFinite);
     // Of two possible meanings, use the meaning that is valid for the slider.
@@ -441,10 +444,7 @@ class LiveSlider {
       clearTimeout(this.answerTimer);
     }
     if (this.inflight) return;
-    if (!this.dirty) {
-      this.reconcile();
-      return;
-    }
+    if (!this.dirty) return void this.reconcile();
     // A new session knows this slider only after its first run has ended.
     if (this.waits && scriptRunning()) return;
     this.waits = false;

@@ -105,7 +105,9 @@ def split(look: Look) -> Bars:
         rows.append((readable(share), [float(np.mean(wrong))]))
     here = min(_SHARES, key=lambda share: abs(share - config.alpha))
     return Bars(
-        title=f"Wrong cells for each alpha, mean of {_EACH} draws", rows=rows, here=readable(here)
+        title=f"Wrong cells per true cell, for each alpha, mean of {_EACH} draws",
+        rows=rows,
+        here=readable(here),
     )
 
 

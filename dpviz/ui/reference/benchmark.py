@@ -17,11 +17,11 @@ from dpviz.experiments.benchmark import (
     Benchmark,
     SetFacts,
     benchmark,
+    best_on,
     is_reference,
     over_sets,
     promises,
     title_of,
-    wins,
 )
 from dpviz.experiments.lost import lost, reason_of
 from dpviz.families import FAMILIES, score_of
@@ -179,10 +179,10 @@ def _figures(
         what = (
             f"{mean} over {number} sets{of_all}, of the {value} of {_draws(cells)}; in small "
             f"letters: the same mean of both ends of the band ({_ends(cells)}), and the number of "
-            "sets on which a method is the best."
+            f"sets on which a method has the best {value}. No test says whether that is chance."
         )
-        best = wins(cells, value, lower=lower)
-        small = {key: f"best on {count}" for key, count in best.items()}
+        best = best_on(cells, value, lower=lower)
+        small = {key: f"best {value} on {count}" for key, count in best.items()}
     for row in table.itertuples():
         key = (row.method, row.variant, row.epsilon)
         band = f"{_number(row.low)} – {_number(row.high)}" if row.low < row.high else ""
@@ -280,8 +280,8 @@ def _lost(
 
     def draw() -> None:
         show_caption(
-            f"A case is a set and an ε. It is lost if another private method, a peer or an answer "
-            f"that reads no data has the better {value}. In brackets: {_ends(cells)}."
+            f"A case is a set and an ε. Another private method, a peer or an answer that reads no "
+            f"data has the better {value} there. In brackets: {_ends(cells)}."
         )
         told = []
         for one in sets:
@@ -300,9 +300,14 @@ def _lost(
         st.html(_rows(pd.DataFrame(told, columns=heads), heads))
 
     if rows.empty:
-        show_caption(f"{title} loses none of {number} cases. A case is a set and an ε.")
+        show_caption(
+            f"No other {value} is better than that of {title} in {number} cases. A case is a set "
+            "and an ε."
+        )
     else:
-        label = f"Where {title} loses: {len(rows)} of {number} cases"
+        label = (
+            f"Where another {value} is better than that of {title}: {len(rows)} of {number} cases"
+        )
         lazy_expander(plain_text(label), key="benchmark:lost", draw=draw)
 
 

@@ -89,6 +89,8 @@ def page_state() -> DataState:
     for family in FAMILIES.values():
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS), shared=True)
+    # The step that is shown; None before the user has opened one.
+    controls["step"] = Control(None, whole("step", 1, 5))
     # "no" if the owner says that no person has several records; "" before this answer.
     controls["several"] = Control("", choice("several", ("", "no")))
     # The public number of records, or of persons if these are protected.
@@ -189,12 +191,14 @@ class ReleaseDraft:
 
     active: ActiveData
     request: Request
+    #: The owner's words for registry, repository and ethics board.
+    about: dict[str, str | list[str]]
 
     @property
     def fingerprint(self) -> tuple[object, ...]:
         """Value that changes whenever the user must review the release again."""
         data = self.active.complete
-        return (self.request, data.digest, data.columns, self.active.unit)
+        return (self.request, str(self.about), data.digest, data.columns, self.active.unit)
 
 
 def declared(state: UrlState, active: ActiveData) -> Domain | None:
@@ -206,17 +210,20 @@ def declared(state: UrlState, active: ActiveData) -> Domain | None:
     return None if proposed or not active.domain.declared else active.domain
 
 
-def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:
+def draft_of(
+    state: DataState, active: ActiveData, title: str, about: dict[str, str | list[str]]
+) -> ReleaseDraft:
     """Build the draft from all controls."""
     request = Request(
         config=config_of(state, _family(state), active.neighbours),
         domain=declared(state, active),
         outside=active.outside,
         unit=active.unit,
+        one_record_each=state.has_own_data and state.get("several") == "no",
         title=title.strip(),
         date=date.today().isoformat(),
     )
-    return ReleaseDraft(active=active, request=request)
+    return ReleaseDraft(active=active, request=request, about=about)
 
 
 def method_panel(state: DataState, columns: Sequence[str]) -> None:

@@ -309,7 +309,11 @@ def _result(plan: Plan) -> None:
     if found is None:
         return
     st.session_state[_LAST] = plan
-    show_info(found.plan.sentence, ":material/theater_comedy:")
+    # A plan that a better one replaces must not look like good news.
+    if found.best in (None, found.plan):
+        show_info(found.plan.sentence, ":material/theater_comedy:")
+    else:
+        show_warning(found.plan.sentence)
     if found.best is found.plan:
         show_success(found.advice, ":material/check:")
     elif found.best is not None:

@@ -14,24 +14,23 @@ from dpviz.ui.session.state import UrlState, following
 TITLES = ("File", "Where", "Who is protected", "Rehearse", "Sign")
 FILE, WHERE, WHO, REHEARSE, SIGN = range(1, 6)
 
-#: Session entries: the step that the user chose, and the largest number of these steps.
-_NOW, _FARTHEST = "release:step", "release:farthest"
+#: Session entry: the largest number of a step that the user has opened.
+_FARTHEST = "release:farthest"
 
 
-def go_to(step: int) -> None:
-    """Show a step in the next run."""
-    st.session_state[_NOW] = step
-    st.session_state[_FARTHEST] = max(farthest(), step)
-
-
-def farthest() -> int:
+def farthest(state: UrlState) -> int:
     """Largest number of a step that the user has opened."""
-    return int(st.session_state.get(_FARTHEST, FILE))
+    found = max(int(st.session_state.get(_FARTHEST, FILE)), asked_step(state))
+    st.session_state[_FARTHEST] = found
+    return found
 
 
-def asked_step() -> int:
-    """Step that the user chose; 0 before the first choice."""
-    return int(st.session_state.get(_NOW, 0))
+def asked_step(state: UrlState) -> int:
+    """Step that the user chose; 0 before the first choice.
+
+    The link has it, so that the same step is open after a lost connection.
+    """
+    return int(state.get("step") or 0)
 
 
 def step_now(state: UrlState, *, placed: bool, asked: bool, own: bool) -> int:
@@ -40,15 +39,17 @@ def step_now(state: UrlState, *, placed: bool, asked: bool, own: bool) -> int:
     A link opens the first step that has something to do; after that only the user changes the step.
     ``asked``: the question of the step "Who is protected" has no answer.
     """
-    if not asked_step():
+    if not asked_step(state):
         linked = WHERE if not placed else WHO if asked else REHEARSE if own else SIGN
-        # Steps before it were not opened, so they are not done.
-        st.session_state[_NOW] = linked if state.given else FILE
-    return asked_step()
+        state.set("step", linked if state.given else FILE)
+    return asked_step(state)
 
 
-def show_steps(place: DeltaGenerator, now: int, done: Collection[int], why: str) -> None:
+def show_steps(
+    state: UrlState, place: DeltaGenerator, now: int, done: Collection[int], why: str
+) -> None:
     """Show the row of steps, with Previous and Next; ``why``: reason why the step is not done."""
+    go_to = partial(state.set, "step")
     with place:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.segmented_control(

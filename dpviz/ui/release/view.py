@@ -26,8 +26,9 @@ from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Released, refusal, release
 from dpviz.release.files import written
 from dpviz.release.geojson import clusters, published, without_doubtful
+from dpviz.release.package import LONGEST, asked, checked
 from dpviz.release.pictures import domain_svg
-from dpviz.release.tables import doubt_words, earlier_words, headline, quote
+from dpviz.release.tables import accuracy_words, doubt_words, earlier_words, headline, quote
 from dpviz.ui.data.not_taken import show_not_taken
 from dpviz.ui.data.protection_panel import RELATION_TITLES
 from dpviz.ui.data.state import DataState
@@ -57,7 +58,7 @@ from dpviz.ui.release.steps import (
 )
 from dpviz.ui.session.address import on_this_machine
 from dpviz.ui.session.owner import FOLDER, budget_file, owner_panel
-from dpviz.ui.session.state import UrlState, following, format_value
+from dpviz.ui.session.state import UrlState, format_value
 from dpviz.ui.widgets.about_picture import about_picture
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
@@ -114,7 +115,7 @@ def steps(state: DataState) -> None:
             chosen = file_step(state, many=family_of(state.get("method")).many_columns)
         with where:
             _ask("Which place?", _WHERE)
-            domain = where_step(state, chosen, drawn=asked_step() in (0, WHERE))
+            domain = where_step(state, chosen, drawn=asked_step(state) in (0, WHERE))
         place, last = who, WHO
         with who:
             _ask("Whose presence must nobody notice?", _WHO)
@@ -125,8 +126,8 @@ def steps(state: DataState) -> None:
                 error.show()
             else:
                 show_error(error)
-        now = min(max(asked_step(), FILE), last)
-        show_steps(head, now, (), "" if now < last else str(error))
+        now = min(max(asked_step(state), FILE), last)
+        show_steps(state, head, now, (), "" if now < last else str(error))
         show_only(now)
         return
     active = active_data(state, chosen, domain, neighbours)
@@ -148,15 +149,16 @@ def steps(state: DataState) -> None:
         )
         if said := title_words(title, active.dataset.columns, active.domain.bounds):
             show_warning(said)
-    draft = draft_of(state, active, title)
+        about, wrong = _about_form()
+    draft = draft_of(state, active, title, about)
     refused = stop_by(state, draft, missing, stop if now == REHEARSE else sign)
     known = not refused and is_rehearsed(state, draft)
-    is_done = {FILE: not chosen.unread, WHERE: placed, WHO: farthest() > WHO and not missing,
+    is_done = {FILE: not chosen.unread, WHERE: placed, WHO: farthest(state) > WHO and not missing,
                REHEARSE: known}  # fmt: skip
     done = [step for step, yes in is_done.items() if yes]
     why = "Declare the bounds of both columns." if now == WHERE and not placed else ""
     why = chosen.unread if now == FILE else missing if now == WHO else why
-    show_steps(head, now, done, why)
+    show_steps(state, head, now, done, why)
     show_only(now)
     if not refused:
         with settings:
@@ -170,7 +172,7 @@ def steps(state: DataState) -> None:
             with meaning:
                 left = _remaining(source, total)
                 epsilon_panel(config.epsilon, config.neighbours, persons=persons, left=left)
-            if not refused:
+            if not refused and not wrong:
                 confirm(state, draft, source, total)
 
 
@@ -178,6 +180,29 @@ def _ask(question: str, more: str) -> None:
     """Show the question of a step as its heading."""
     st.markdown(f"### {plain_text(question)}")
     show_caption(more)
+
+
+def _about_form() -> tuple[dict[str, str | list[str]], bool]:
+    """Ask for the owner's words; return them, and whether they can't be used."""
+    with st.expander("Your words for a registry and an ethics board (optional)"):
+        show_caption("They are published as they are, and the files say that they are yours.")
+        given: dict[str, str | list[str]] = {}
+        for one in asked().values():
+            if one.label:
+                text = st.text_area(
+                    one.label,
+                    help=one.help + ("; one in each line" if one.kind == "list" else ""),
+                    max_chars=LONGEST,
+                    height=68,
+                    key=f"release:about:{one.name}",
+                    persist_state="session",
+                )
+                given[one.name] = text.splitlines() if one.kind == "list" else text
+        try:
+            return checked(given), False
+        except InputError as error:
+            show_error(error)
+            return {}, True
 
 
 def stop_by(state: UrlState, draft: ReleaseDraft, missing: str, place: DeltaGenerator) -> str:
@@ -200,12 +225,19 @@ def stop_by(state: UrlState, draft: ReleaseDraft, missing: str, place: DeltaGene
             with st.container(horizontal=True, vertical_alignment="center"):
                 if promises_little(config.epsilon):
                     st.badge("proof holds; promises little", color="orange", width="content")
+                elif draft.request.one_record_each:
+                    st.badge("private if your answer is true", color="orange", width="content")
                 else:
                     st.badge("private", icon=":material/check:", color="green", width="content")
                 show_caption(
                     explain_epsilon(
                         config.epsilon, config.neighbours, persons=draft.request.persons
                     )
+                )
+            if draft.request.one_record_each:
+                show_caption(
+                    "You declared that no person has more than one record. Nothing checks this: a "
+                    "person with m records is protected only by m times ε."
                 )
     return reason
 
@@ -222,7 +254,6 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
     """
     sample, origins = draft.active.sample, draft.active.complete.origins
     data, proposed = ("own", "") if sample is None else (sample.name, sample.name)
-    names = st.session_state.setdefault(f"{_SOURCE}:names", {})
     left, right = st.columns(2)
     budget = _budget()
     known = budget.datasets() if budget.exists() else []
@@ -234,7 +265,10 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
         show_caption(f"Sources with a budget: {', '.join(one.id for one in known)}.")
     source = left.text_input(
         "Name of the data source",
-        **following(_SOURCE, names.get(data, proposed), partial(names.__setitem__, data)),
+        proposed,
+        # The key is the same after a lost connection, so the browser gives the typed name back.
+        key=f"{_SOURCE}:{data}:{proposed}",
+        persist_state="session",
         placeholder="household survey",
         help="One name for all versions of the data. The name stays in the budget file, and no "
         "bundle contains it.",
@@ -294,7 +328,12 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
     whole = account.total if account else granted(total or _FIRST_TOTAL)
     left = account.remaining if account else whole
     over, used = epsilon > left, min(epsilon, left)
-    if over:
+    if left <= 0:
+        sentence = (
+            f"Nothing is left of the lifetime budget {decimal(whole)}, so no further release of "
+            "this source is possible, with any ε. You may still use what was released."
+        )
+    elif over:
         sentence = (
             f"Over budget: {decimal(left)} of the lifetime budget {decimal(whole)} is left, and "
             f"this release asks for {decimal(epsilon)}. Lower ε, or don't release."
@@ -367,7 +406,9 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
             help=None if source else "Name the data source first.",
         )
         if over:
-            show_error("The lifetime budget of this source is too small for this ε: lower ε.")
+            some = _remaining(source, total) > 0
+            way = "is too small for this ε: lower ε" if some else "is used up"
+            show_error(f"The lifetime budget of this source {way}.")
             return
         # Both sentences have one line, so the page's height stays the same while the user types.
         show_caption(
@@ -414,6 +455,7 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         f"a person (column {draft.active.unit}, up to {counted(neighbours.cap, 'record')})"
         if request.persons
         else "each record by itself; a person with several records is protected less"
+        + "; you declared that there is none, and nothing checks this" * request.one_record_each
     )
     opening = []
     if total is not None:
@@ -428,13 +470,16 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         f"{'moved to the border, where they may look like clusters' * clips or 'left out'}.",
         *_axes(draft),
         f"Method: {card.title}, sound; {parameters}.{_left(draft)}",
+        *_left_out(draft),
         f"Protects {unit}; neighbouring data sets have {RELATION_TITLES[neighbours.relation]}.",
         rehearsed(state, draft),
         *opening,
+        *([f"Your words are published as they are: {', '.join(draft.about)}."] * bool(draft.about)),
         f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”, then "
         "runs the method once, with noise that nobody can repeat.",
         "The bundle: private cells or centres, private counts, parameters, domain, names of the "
-        "columns, ledger, title and day; as JSON, CSV, GeoJSON, pictures and a report of one page. "
+        "columns, ledger, title and day; as JSON, CSV, GeoJSON, pictures and a report of one page, "
+        "and files for a registry, an ethics board and a repository. "
         "It has no true count, no score, no number of records, no seed and no file name.",
         f"Why it is private: {card.variant('sound').reason}",
     ]
@@ -447,6 +492,12 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         _show_svg(
             domain_svg(draft.active.dataset.columns, domain).encode(), "Declared domain", "22rem"
         )
+
+
+def _left_out(draft: ReleaseDraft) -> list[str]:
+    """What the reader and the cap left out of the data, for the owner only."""
+    notes = (one for one in draft.active.dataset.notes if "left out" in one)
+    return [f"{one} This is true, so keep it secret; the bundle does not have it." for one in notes]
 
 
 def _axes(draft: ReleaseDraft) -> list[str]:
@@ -496,6 +547,7 @@ def _go(draft: ReleaseDraft, source: str, total: float | None) -> None:
                 source=source,
                 total=total,
                 folder=folder,
+                about=draft.about,
             )
     except PrivacyRefusal as error:
         show_error(f"Refused: {error}", icon=":material/block:")
@@ -538,13 +590,15 @@ def bundle() -> bool:
             "Cells that touch are one cluster: if the picture of the counts shows two groups in "
             "one cluster, mention this when you publish the picture."
         )
+    for words in accuracy_words(document):
+        show_caption(words)
     name = f"dpviz-release-{done.document['method']['name']}"
     with st.container(horizontal=True):
         _save("Bundle (ZIP)", _zipped(done.files), f"{name}.zip", "application/zip",
               icon=":material/folder_zip:", type="primary")  # fmt: skip
         for file, (label, kind, icon) in _FILES.items():
             if file in done.files:
-                ending = file.partition(".")[2]
+                ending = file.partition(".")[2] if file != "sheet.html" else file
                 _save(label, done.files[file], f"{name}.{ending}", kind, icon=icon)
         if document.get("doubtful", {}).get("clusters") and "clusters.geojson" in done.files:
             # The choice reads only released numbers, so it costs no budget.
@@ -571,6 +625,7 @@ def bundle() -> bool:
 #: Files with a button of their own: label, type and icon.
 _FILES = {
     "report.html": ("Report (HTML)", "text/html", ":material/article:"),
+    "sheet.html": ("Review sheet (HTML)", "text/html", ":material/fact_check:"),
     "clusters.geojson": ("Map (GeoJSON)", "application/geo+json", ":material/map:"),
     "cells.csv": ("Table (CSV)", "text/csv", ":material/table:"),
     "centers.csv": ("Table (CSV)", "text/csv", ":material/table:"),

@@ -26,9 +26,9 @@ def reason(title: str, found: Lead | None) -> tuple[str, str | None]:
     score = score_of(found.score)
     best = "lowest" if score.better == "<=" else "highest"
     return (
-        f"{first}: {best} {score.title} at equal ε in {found.best} of {found.cases} cases. "
+        f"{first}: {best} median {score.title} at equal ε in {found.best} of {found.cases} cases. "
         f"{others}",
         f"A case is an ε and one of {found.sets} sets on which no constant was chosen. The "
         "method's median over draws is compared with the medians of all private methods and all "
-        "peers of the Benchmark page.",
+        "peers of the Benchmark page. Whether it is better beyond chance is not tested.",
     )

@@ -83,6 +83,6 @@ def _sentence(headline: Headline, promise: Promise, hint: str, follows: str) -> 
     return (
         f'<div class="dpv-top"><p class="dpv-headline dpv-{kind}" style="--letters:{letters}" '
         f'title="{whole}">{mark} '
-        f"<b>{said}</b><b>: {at}</b></p>"
+        f"<b>{said}:</b> <b>{at}</b></p>"
         f'<p class="dpv-detail">{detail}</p></div>'
     )

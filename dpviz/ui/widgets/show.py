@@ -46,8 +46,11 @@ def show_panels(
     """
     # Charts keep their title above, because their legend is below.
     fills = fills and "meta" in panels.layout and "legend" not in panels.layout
+    layout = stamp.on_picture(panels.layout)
+    if fills:
+        layout |= _named_beside_ticks(layout)
     answer = live_figure(
-        {**panels.spec(), "layout": stamp.on_picture(panels.layout), "pieces": panels.pieces},
+        {**panels.spec(), "layout": layout, "pieces": panels.pieces},
         key=key,
         height=min(panels.height, HEIGHT) if embedded() else panels.height,
         share=SHARE if embedded() else panels.share,
@@ -64,6 +67,28 @@ def show_panels(
     if not embedded():
         about_picture(about)
     return answer
+
+
+#: Most letters of a name before the first number of an axis.
+_SHORT = 12
+
+
+def _named_beside_ticks(layout: Mapping[str, Any]) -> dict[str, Any]:
+    """Horizontal axes with their name before the first number, if it is short.
+
+    Below the numbers, the name would be below the end of the window, where the maps end.
+    """
+    named = {}
+    for name, axis in layout.items():
+        title = axis.get("title") if name.startswith("xaxis") else None
+        text = title["text"] if title else ""
+        if 0 < len(text) <= _SHORT:
+            beside = {"tickprefix": f"<b>{text}</b> ", "showtickprefix": "first", "tickangle": 0}
+            # Otherwise only the first number would have its unit.
+            beside |= {"showexponent": "all", "showticksuffix": "all"}
+            # There is no space before the first number of the other maps.
+            named[name] = {**axis, "title": {"text": ""}, **(beside if name == "xaxis" else {})}
+    return named
 
 
 def segments(

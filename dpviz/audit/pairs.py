@@ -1,0 +1,170 @@
+"""Pairs of neighbouring data sets on which anybody's code is audited: points in a public box.
+
+A pair is made for one record more. If records are replaced, the new record takes the place of
+another one, so both data sets have the same number of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.audit import data
+from dpviz.base.arrays import Floats
+from dpviz.base.errors import InputError, shown
+from dpviz.privacy.ledger import Relation
+
+#: Bounds of every column.
+Box = Sequence[tuple[float, float]]
+
+#: Points (n, d) of the unit cube, the new record (d,), and its place in the list.
+Made = tuple[Floats, Floats, int]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A pair of data sets; ``make`` takes the number of columns. ``usual``: in every audit.
+
+    ``few``: the first data set may be refused, because many programs need some records.
+    """
+
+    name: str
+    description: str
+    make: Callable[[int], Made]
+    usual: bool = True
+    few: bool = False
+
+    def described(self, relation: Relation) -> str:
+        """Description of both data sets."""
+        if relation == "add_remove":
+            return self.description
+        return f"{self.description} It replaces another record."
+
+    def points(self, box: Box, relation: Relation = "add_remove") -> tuple[Floats, Floats]:
+        """Both data sets in the box, each with shape (n, d)."""
+        rest, new, place = self.make(len(box))
+        before = rest
+        if relation == "replace_one":
+            same = len(rest) == 0 or bool((rest[0] == new).all())
+            before = np.insert(rest, place, 1 - new if same else rest[0], axis=0)
+        low, high = np.asarray(box, dtype=float).T
+        one, other = (low + part * (high - low) for part in (before, _with(rest, new, place)))
+        return one, other
+
+
+def _with(rest: Floats, new: Floats, place: int) -> Floats:
+    return np.insert(rest, place, new, axis=0)
+
+
+def _groups(columns: int, sizes: Sequence[int], width: float = 0.1) -> Floats:
+    """Groups of records along the diagonal from 0.2 to 0.8, in random order."""
+    rng = np.random.default_rng(0)
+    middles = np.repeat(np.linspace(0.2, 0.8, len(sizes)), sizes)[:, None]
+    points = middles + rng.uniform(-width, width, (sum(sizes), columns))
+    return np.asarray(rng.permutation(points))
+
+
+def _added(columns: int) -> Made:
+    points = _groups(columns, (20, 20))
+    return points, np.full(columns, 0.85), len(points)
+
+
+def _removed(columns: int) -> Made:
+    return _groups(columns, (20, 20)), np.full(columns, 0.15), 0
+
+
+def _far(columns: int) -> Made:
+    return np.zeros((30, columns)), np.ones(columns), 30
+
+
+def _outside(columns: int) -> Made:
+    return np.zeros((30, columns)), np.full(columns, 1e3), 30
+
+
+def _duplicate(columns: int) -> Made:
+    return np.full((20, columns), 0.25), np.full(columns, 0.25), 20
+
+
+def _largest(columns: int) -> Made:
+    return _groups(columns, (10, 10), 0.0), np.full(columns, 0.8), 20
+
+
+def _halfway(columns: int) -> Made:
+    return _groups(columns, (15, 15), 0.05), np.full(columns, 0.5), 30
+
+
+def _empty(columns: int) -> Made:
+    return np.empty((0, columns)), np.ones(columns), 0
+
+
+def _second(columns: int) -> Made:
+    return np.zeros((1, columns)), np.ones(columns), 1
+
+
+def _shifted(columns: int) -> Made:
+    return np.arange(40)[:, None] % 2 * np.ones(columns), np.ones(columns), 0
+
+
+def _of_method(make: Callable[[float], data.RecordPair]) -> Callable[[int], Made]:
+    """A pair of the k-means methods' scenarios, repeated over the columns."""
+
+    def made(columns: int) -> Made:
+        _, joined = make(1.0)
+        points = joined.points if joined.weights is None else np.repeat(
+            joined.points, joined.weights, axis=0
+        )  # fmt: skip
+        points = points[:, np.arange(columns) % points.shape[1]]
+        return points[:-1], points[-1], len(points) - 1
+
+    return made
+
+
+PAIRS = {
+    one.name: one
+    for one in (
+        Pair("far", "30 records in one corner; one more in the opposite corner.", _far),
+        Pair("added", "Two groups of 20 records; one more in a group, last in the list.", _added),
+        Pair("removed", "Two groups of 20 records; one more, first in the list.", _removed),
+        Pair("duplicate", "20 equal records; one more equal record.", _duplicate),
+        Pair("largest", "Two groups of 10 records; one more makes one the largest.", _largest),
+        Pair("halfway", "Two groups of 15 records; one more halfway between them.", _halfway),
+        Pair("empty", "No record; one record in a corner.", _empty, few=True),
+        Pair("second", "One record; one more in the opposite corner.", _second, few=True),
+        Pair("shifted", "40 records, in turn in opposite corners; one more comes first.", _shifted),
+        Pair(
+            "far-groups",
+            "Two tight groups of 500 records in one corner; one more in the opposite corner.",
+            _of_method(data.far_record),
+        ),
+        Pair("outside", "30 records in one corner; one more far outside the box.", _outside, False),
+        Pair(
+            "shifted-sets",
+            "Sets of 5 records; the first ones are in opposite corners in turn; one more, last.",
+            _of_method(data.shifted_sets),
+            False,
+        ),
+        Pair(
+            "shifted-blocks",
+            "Blocks of 64 records in opposite corners in turn; one more, last.",
+            _of_method(data.shifted_blocks),
+            False,
+        ),
+        Pair(
+            "opposite-end",
+            "100 records in one corner; one more in the opposite corner.",
+            _of_method(data.opposite_end),
+            False,
+        ),
+    )
+}
+
+
+def pairs(name: str | None = None) -> tuple[Pair, ...]:
+    """Usual pairs, or the pair with this name; InputError lists the names."""
+    if name is None:
+        return tuple(one for one in PAIRS.values() if one.usual)
+    if name not in PAIRS:
+        raise InputError(f'scenario = "{shown(name)}" is unknown: choose from {", ".join(PAIRS)}.')
+    return (PAIRS[name],)

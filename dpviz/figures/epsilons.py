@@ -1,0 +1,23 @@
+"""Which epsilons a view shows side by side."""
+
+from __future__ import annotations
+
+from dpviz.family.parameter import EPSILON
+
+#: Ratio of two neighbouring epsilons.
+_RATIO = 5.0
+
+
+def three_epsilons(chosen: float) -> tuple[float, float, float]:
+    """Return the chosen epsilon, and two others, a ratio of 5 apart, in ascending order.
+
+    The chosen one is in the middle, unless an epsilon would be outside of the slider's range.
+    """
+    assert EPSILON.low is not None  # noqa: S101 - it has a slider
+    assert EPSILON.high is not None  # noqa: S101
+    first = 0 if chosen / _RATIO < EPSILON.low else 2 if chosen * _RATIO > EPSILON.high else 1
+    low, middle, high = (
+        chosen if step == first else float(f"{chosen * _RATIO ** (step - first):.3g}")
+        for step in range(3)
+    )
+    return low, middle, high
