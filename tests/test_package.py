@@ -136,9 +136,9 @@ def test_pythons_and_extras_are_those_that_are_named():
         one.rpartition(" ")[2] for one in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", one)
     ]
     assert pythons == ["3.11", "3.12", "3.13", "3.14"]
-    assert set(PROJECT["optional-dependencies"]) == {"dask", "docs", "hexagons"}
+    assert set(PROJECT["optional-dependencies"]) == {"dask", "docs", "hexagons", "pdf"}
     tested = (ROOT / "tests" / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    for extra in ("dask", "hexagons"):
+    for extra in ("dask", "hexagons", "pdf"):
         assert PROJECT["optional-dependencies"][extra][0] in tested
 
 
@@ -158,6 +158,7 @@ COMMANDS = (
     "figures 000-5 --data incomes --repeats 1 --out figures",
     "audit privqt --runs 1000",
     "release incomes --method eugkm --epsilon 1 --budget-file b.db --total 3 --out released",
+    "report released --budget-file b.db --out again",
     "budget b.db",
 )
 

@@ -59,7 +59,7 @@ def read_bundle(path: str | Path) -> Bundle:
     hashed, known = _check_hashes(found, where)
     document = _document(found["release.json"], where)
     made = files(document)
-    for name in ("cells.csv", "centers.csv"):
+    for name in ("cells.csv", "areas.csv", "centers.csv"):
         if name in made and name in found and found[name] != made[name]:
             raise InputError(
                 f"{where}: {name} does not have the numbers of release.json, so one of them was "

@@ -290,11 +290,15 @@ class _Table:
     def of(cls, name: str, content: bytes) -> _Table:
         reader = csv.reader(io.StringIO(content.decode()))
         columns = tuple(next(reader))
-        # Only the header may have line breaks within a cell.
-        return cls(name=name, columns=columns, rows=content.count(b"\n") - reader.line_num)
+        # Only the header, and names of areas, may have line breaks within a cell.
+        has_names = "area" in columns
+        rows = content.count(b"\n") - reader.line_num
+        return cls(name=name, columns=columns, rows=sum(1 for _ in reader) if has_names else rows)
 
     def kind(self, column: int) -> str:
-        """Type of the numbers of a column, by its place: marks and clusters are whole numbers."""
+        """Type of the values of a column: marks and clusters are whole numbers."""
+        if self.columns[column] == "area" and self.name == "areas.csv":
+            return "sc:Text"
         return "sc:Integer" if self.columns[column] in ("cluster", "doubtful") else "sc:Float"
 
     def about(self, column: int) -> str:
@@ -304,8 +308,9 @@ class _Table:
 
 
 _COLUMNS = {
+    "area": "public name of the area",
     "count": "number of records, with noise",
-    "cluster": "number of the cluster; 0 in a table of cells means no cluster",
+    "cluster": "number of the cluster; 0 in a table of cells or areas means no cluster",
     "doubtful": "1 if noise alone could have made the cluster, otherwise 0",
 }
 

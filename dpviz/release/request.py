@@ -142,9 +142,14 @@ class Request:
         )
         # Where records were counted before, no point is outside.
         outside: Outside = "clip" if domain["outside"] == "counted" else domain["outside"]
-        bounds = Domain(tuple(map(tuple, domain["bounds"])), declared=True)
-        return cls(config=config, domain=bounds, outside=outside, unit=unit,
-                   title=document["title"], date=document.get("date", ""))  # fmt: skip
+        areas, bounds = None, Domain(tuple(map(tuple, domain["bounds"])), declared=True)
+        if document["result"]["kind"] == "areas":
+            from shapely.geometry import shape
+
+            result = document["result"]
+            areas = Areas(tuple(result["names"]), tuple(map(shape, result["polygons"])))
+        return cls(config=config, domain=None if areas else bounds, outside=outside, unit=unit,
+                   title=document["title"], date=document.get("date", ""), areas=areas)  # fmt: skip
 
     def granted(self, epsilon: float) -> Request:
         """Return the same request with the budget that was debited."""

@@ -37,6 +37,8 @@ from dpviz.release.files import files
 from dpviz.release.package import checked, facts, parsed, read_about
 from dpviz.release.request import Request
 from dpviz.release.tables import title
+from tests.release.test_areas import request as areas_request
+from tests.release.test_areas import table
 from tests.release.test_files import DOCUMENTS, a_grid
 from tests.release.test_release import CASES, dataset, name_of, request_of
 from tests.support import ROOT
@@ -517,6 +519,44 @@ def test_a_repeated_release_has_the_same_steps() -> None:
     ]
     assert steps[0] == steps[1]
     assert again["result"]["counts"] != document["result"]["counts"]
+
+
+# Areas instead of cells
+
+
+def on_areas() -> dict[str, Any]:
+    points = np.random.default_rng(3).uniform([-3, 10], [3, 12], (500, 2))
+    return Prepared.build(table(points), areas_request()).draw(0.7, null_sets=2)
+
+
+def test_a_release_on_areas_has_the_same_files_and_the_same_plan(tmp_path: Path) -> None:
+    document = on_areas()
+    made = files(document, WORDS)
+    root = check_ddi(made["ddi.xml"])
+    assert [one.get("name") for one in root.iter(f"{DDI}var")][:3] == ["area", "count", "cluster"]
+    assert root.findtext(f".//{DDI}caseQnty") == str(len(document["result"]["names"]))
+    assert json.loads(made["croissant.json"])["recordSet"][0]["field"][0]["dataType"] == "sc:Text"
+    assert (
+        "public areas"
+        in yaml.safe_load(made["registry.yaml"])["deployment"]["dp_variant"]["data_domain"]
+    )
+    found = read_bundle(written(made, tmp_path / "bundle"))
+    assert found.files() == made
+    assert Request.of(found.document).what == areas_request().what
+    points = np.random.default_rng(4).uniform([-3, 10], [3, 12], (90, 2))
+    again = repeat(found.document, table(points))
+    assert again["result"]["polygons"] == document["result"]["polygons"]
+
+
+@pytest.mark.exhaustive(reason="the notebooks of a release on a grid are run daily")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+def test_both_notebooks_run_on_areas(tmp_path: Path) -> None:
+    folder = written(files(on_areas()), tmp_path / "bundle")
+    points = np.random.default_rng(4).uniform([-3, 10], [3, 12], (90, 2))
+    pd.DataFrame(points, columns=["longitude", "latitude"]).to_csv(folder / "a.csv", index=False)
+    assert "application/vnd.plotly.v1+json" in executed(folder / "open.ipynb")
+    said = executed(folder / "repeat.ipynb", ("data.csv", "a.csv"))
+    assert any("release " in one and "repeated" in one for one in said)
 
 
 # The command

@@ -192,6 +192,7 @@ def _about_form() -> tuple[dict[str, str | list[str]], bool]:
                 text = st.text_area(
                     one.label,
                     help=one.help + ("; one in each line" if one.kind == "list" else ""),
+                    placeholder=one.help,
                     max_chars=LONGEST,
                     height=68,
                     key=f"release:about:{one.name}",
