@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.serialize import jsonable
@@ -58,7 +58,13 @@ def read_bundle(path: str | Path) -> Bundle:
         )
     hashed, known = _check_hashes(found, where)
     document = _document(found["release.json"], where)
-    made = files(document)
+    try:
+        made = files(document)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        raise InputError(
+            f"{where}: parts of release.json contradict each other, so it was changed: ask the "
+            "owner of the data for the bundle."
+        ) from None
     for name in ("cells.csv", "areas.csv", "centers.csv"):
         if name in made and name in found and found[name] != made[name]:
             raise InputError(
@@ -87,6 +93,10 @@ def _contents(path: Path) -> dict[str, bytes]:
         return {name: archive.read(one) for name, one in inner.items() if "/" not in name}
 
 
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number of JSON")
+
+
 def _check_size(many: int) -> None:
     if many > MOST_BYTES:
         raise ValueError(f"{many:,} bytes are more than a release writes")
@@ -104,8 +114,9 @@ def _check_hashes(found: Mapping[str, bytes], where: str) -> tuple[bool, frozens
                 f"{where}: {shown(name)} is missing: ask the owner of the data for the whole "
                 "bundle."
             )
-    for name, value in stated.items():
-        if sums({name: found[name]}) != f"{value}  {name}\n":
+    # A line that is missing is as bad as a wrong one.
+    for name in sorted((listed | set(stated)) - {_SUMS}) if stated else ():
+        if sums({name: found[name]}) != f"{stated.get(name)}  {name}\n":
             raise InputError(
                 f"{where}: {shown(name)} was changed after the release, or {_SUMS} was: ask the "
                 "owner of the data for the bundle."
@@ -118,7 +129,7 @@ def _document(content: bytes, where: str) -> dict[str, Any]:
     from jsonschema.exceptions import best_match
 
     try:
-        document = json.loads(content)
+        document = json.loads(content, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{where}: release.json is no JSON ({reason(error)}): ask the owner of the data for "

@@ -436,6 +436,9 @@ WRONG: list[tuple[Callable[[Path], None], str, str]] = [
     (change("release.json", '"dpviz release"', '"else"'), "not a release of dpviz", "old"),
     (change("release.json", '"cap": 1', '"cap": 0'), "schema at privacy/cap", "old"),
     (change("release.json", "{", "["), "no JSON", "old"),
+    (change("release.json", '"cap": 1', '"cap": NaN'), "NaN is no number", "old"),
+    (change("release.json", '"block": 2', '"block": 1'), "contradict each other", "old"),
+    (change("SHA256SUMS", "  report.html", "  release.json"), "report.html was changed", "new"),
     (emptied, "no bundle", "new old"),
 ]  # fmt: skip
 
@@ -603,6 +606,7 @@ def test_a_report_checks_the_bundle_and_the_debit(
     assert (account.id, entry.epsilon) == ("gaussians", 0.5)
     # A budget file of another release has no such debit.
     made_release(home / "other", "x", "--total", 1, "--density", 0.9)
+    made_release(home / "other", "y", "--epsilon", 0.25)
     assert command("report", one, "--budget-file", home / "other" / "budget.db") == 2
     assert "has no debit of epsilon 0.5 for this release" in capsys.readouterr().err
     assert command("report", one, "--out", one) == 2
