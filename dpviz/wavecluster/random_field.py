@@ -35,6 +35,10 @@ SAMPLES = 50
 #: Numbers with at least this rate are exact; the exponential of a higher rate overflows.
 EXACT = 500.0
 
+#: Smallest likelihood of a bin, relative to the likeliest bin: so small that it changes no sum, but
+#: its products are not subnormal numbers, with which a processor computes much more slowly.
+LEAST = 1e-250
+
 #: Share of the tables that stays after a sweep; weight of the common prior in the tables, in cells.
 MEMORY, PRIOR = 0.9, 2.0
 
@@ -92,7 +96,7 @@ def field_samples(
     seen: Floats = kinds.astype(float)
     parts = likelihood(seen[:, 0], seen[:, 1], bins.parts) * np.diff(bins.parts)
     chances = np.add.reduceat(parts, bins.first[:-1], axis=1) / np.diff(bins.edges)
-    chances = chances / chances.max(axis=1, keepdims=True) + 1e-300
+    chances = chances / chances.max(axis=1, keepdims=True) + LEAST
     small = int(np.searchsorted(bins.lows, 0.5 / rate.min()))
     every = 2 if sweeps < sweeps_of(cells) and hurried else 1
     shares = zero_shares(released.noisy.size)[::every]
