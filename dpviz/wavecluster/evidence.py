@@ -25,7 +25,7 @@ WIDTHS = (1, 3, 7, 15)
 
 #: Number of simulated draws of evenly spread records, to which a distribution is fitted; for a
 #: sketch of a large grid, fewest draws, and cells * draws.
-DRAWS, FEW, HURRIED = 60, 16, 250_000
+DRAWS, FEW, HURRIED = 60, 8, 60_000
 
 #: Largest number of cells that are simulated together, in several draws.
 _AT_ONCE = 1 << 20
@@ -53,12 +53,11 @@ def evidence(
     if released.rough.size == 1:
         # A single count can't be uneven.
         return "noise" if none else "structure"
-    draws = int(np.clip(HURRIED // released.rough.size, FEW, DRAWS)) if hurried else DRAWS
-    chance = _chance_if_even(released, generator, draws)
     records = max(float(released.rough.mean()), 0.0)
     power = records**2 * math.sqrt(released.rough.size)
     plain = power >= ENOUGH * (records + noise_variance(released.rough_rate))
-    if chance < (PLAIN if plain else FALSE_ALARM / 2):
+    level = PLAIN if plain else FALSE_ALARM / 2
+    if _chance_if_even(released, generator, level, hurried=hurried) < level:
         return "structure"
     if none:
         return "noise"
@@ -75,8 +74,12 @@ def coherence(deviations: Floats, width: int) -> Floats:
 
 
 def _chance_if_even(
-    released: Released, generator: np.random.Generator, draws: int = DRAWS
+    released: Released, generator: np.random.Generator, level: float, *, hurried: bool = False
 ) -> float:
+    """Chance of such counts if records are spread evenly.
+
+    If ``hurried``, any chance below the level may be returned, as soon as it is certain.
+    """
     rough, rate = released.rough, released.rough_rate
     room = np.ones(rough.shape) if released.room is None else released.room
     share = room / room.sum()
@@ -88,6 +91,15 @@ def _chance_if_even(
         total = counts.sum(axis=tuple(range(1, counts.ndim)), keepdims=True)
         return np.stack([coherence(counts - total * share, width) for width in widths])
 
+    tests = len(widths) + 1
+    # A single large count is not visible in sums of squares over many cells.
+    found = [
+        rough.size * chance_of_count(float(rough[means == mean].max()), float(mean), rate)
+        for mean in np.unique(means)
+    ]
+    if hurried and tests * min(found) < level:
+        return tests * min(found)
+    draws = int(np.clip(HURRIED // rough.size, FEW, DRAWS)) if hurried else DRAWS
     drawn: list[Floats] = []
     for begin in range(0, draws, at_once := max(_AT_ONCE // rough.size, 1)):
         shape = (min(draws - begin, at_once), *rough.shape)
@@ -95,12 +107,8 @@ def _chance_if_even(
         drawn.append(structure(generator.poisson(means, shape) + noise.astype(float)))
     laws = np.concatenate(drawn, axis=1)
     seen = structure(rough[None])[:, 0]
-    found = [_chance_beyond(value, law) for value, law in zip(seen.tolist(), laws, strict=True)]
-    # A single large count is not visible in sums of squares over many cells.
-    for mean in np.unique(means):
-        largest = float(rough[means == mean].max())
-        found.append(rough.size * chance_of_count(largest, float(mean), rate))
-    return min(1.0, (len(widths) + 1) * min(found))
+    found += [_chance_beyond(value, law) for value, law in zip(seen.tolist(), laws, strict=True)]
+    return min(1.0, tests * min(found))
 
 
 def _chance_beyond(seen: float, drawn: Floats) -> float:

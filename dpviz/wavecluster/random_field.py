@@ -88,12 +88,7 @@ def field_samples(
     if sweeps is None:
         sweeps = sweeps_of(cells, hurried=hurried)
     bins = Bins.up_to(max(float(noisy.max()), 1.0) + 2 / float(rate.min()))
-    # Cells with the same releases, whole numbers, share a row.
-    kinds, row, repeated = np.unique(
-        np.stack([noisy, rate, low], axis=1), axis=0, return_inverse=True, return_counts=True
-    )
-    row, times = row.reshape(-1), repeated.astype(float)
-    seen: Floats = kinds.astype(float)
+    seen, row, times = _kinds(noisy, rate, low)
     parts = likelihood(seen[:, 0], seen[:, 1], bins.parts) * np.diff(bins.parts)
     chances = np.add.reduceat(parts, bins.first[:-1], axis=1) / np.diff(bins.edges)
     chances = chances / chances.max(axis=1, keepdims=True) + LEAST
@@ -116,6 +111,20 @@ def field_samples(
         min(released.zeros_rate, EXACT), small, sweeps, found, generator,
     )  # fmt: skip
     return found.reshape(-1, *shape), filled
+
+
+def _kinds(noisy: Floats, rate: Floats, low: Mask) -> tuple[Floats, Ints, Floats]:
+    """Different releases (m, 3) in order, each cell's row (cells,), and cells (m,) of each row."""
+    # Releases are whole numbers, so many cells share a row. Sorting rows would take longer.
+    levels = [np.unique(one) for one in (noisy, rate, low)]
+    places = [np.searchsorted(*both) for both in zip(levels, (noisy, rate, low), strict=True)]
+    shape = tuple(level.size for level in levels)
+    code = np.ravel_multi_index(places, shape)
+    times = np.bincount(code)
+    found = np.flatnonzero(times)
+    kinds = zip(levels, np.unravel_index(found, shape), strict=True)
+    seen = np.stack([level[place] for level, place in kinds], axis=1).astype(float)
+    return seen, (np.cumsum(times > 0) - 1)[code], times[found].astype(float)
 
 
 def sweeps_of(cells: int, *, hurried: bool = False) -> int:

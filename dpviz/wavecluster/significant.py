@@ -92,7 +92,7 @@ def estimate(
 
     ``transform`` maps samples of counts to samples of the subband (m, g, ...). ``pools``: whether
     pooled counts can be used; they are useless if the wavelet itself blurs. ``hurried``: take
-    fewer samples on a large grid.
+    fewer samples on a large grid, and compare fewer widths.
     """
     samples, filled = field_samples(released, density, generator, hurried=hurried)
     single = chances(samples, samples, filled, density, transform)
@@ -112,7 +112,7 @@ def estimate(
             mask = likely_cells(wide.chance, wide.expected)
         else:
             # Smoothed counts would make one cluster of evenly spread records.
-            coarse = smoothed(released)
+            coarse = smoothed(released, hurried=hurried)
             trust = coarse.trust(risk) if shown == "structure" else 0.0
             chance, expected = both(single, wide)
             dense = transform(coarse.counts.clip(0)[None])[0]
@@ -166,7 +166,8 @@ def pooled_chances(
     found: list[Chances] = []
     for start in starts(shape):
         # All grids of pools together take as much time as the single counts.
-        sums, filled = field_samples(pooled(released, start), density, generator, sweeps)
+        part = pooled(released, start)
+        sums, filled = field_samples(part, density, generator, sweeps, hurried=hurried)
         found.append(chances(spread(sums, start, shape), sums, filled, density, transform))
     if not found:
         return None

@@ -34,16 +34,16 @@ class Smoothed(NamedTuple):
 _LEAST = 1e-9
 
 
-def smoothed(released: Released) -> Smoothed:
+def smoothed(released: Released, *, hurried: bool = False) -> Smoothed:
     """Smooth the rough counts with the width that has the smallest risk.
 
     Stein's unbiased risk (Annals of Statistics 1981; Mallows' C_p), for any noise of known
     variance: mean squared residual, plus twice the variance times the mean weight of a count in its
-    own estimate, minus the variance.
+    own estimate, minus the variance. ``hurried``: try every second width.
     """
     noisy, variance = released.rough, noise_variance(released.rough_rate)
     found = []
-    for width in WIDTHS:
+    for width in WIDTHS[:: 1 + hurried]:
         inside = _blurred(np.ones(noisy.shape), width)
         counts = _blurred(noisy, width) / inside
         own = float((_own_weight(width) ** noisy.ndim / inside).mean())

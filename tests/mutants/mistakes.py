@@ -604,8 +604,8 @@ MISTAKES: dict[str, Mistake] = {
         ),
         wide_sums_are_left_out=("WIDTHS = (1, 3, 7, 15)", "WIDTHS = (1, 3)"),
         single_cells_are_left_out=(
-            "found.append(rough.size * chance_of_count(largest, float(mean), rate))",
-            "pass",
+            "rough.size * chance_of_count(float(rough[means == mean].max()), float(mean), rate)",
+            "1.0",
         ),
     ),
     **_of(

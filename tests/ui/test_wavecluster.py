@@ -1052,6 +1052,10 @@ def test_a_moving_slider_shows_a_sketch_of_a_large_grid_by_its_name(app, monkeyp
     # On a small grid the run is always whole.
     few = figure_head(app(data="gaussians", g=64, method="twostage"))
     assert "sketch" not in few["figure"]["layout"]["title"]["subtitle"]["text"]
+    # Of wavelets other than Haar, single cells are sampled, which are four times as many.
+    cells = figure_head(app(data="gaussians", g=64, method="twostage", wavelet="db2"))
+    line = cells["figure"]["layout"]["title"]["subtitle"]["text"]
+    assert "sketch from 97 of 300 sweeps" in line
     monkeypatch.setattr(settings, "slider", slider)
     checked(test.run())
     assert {label: value for label, (value, _) in cards(test).items()} == {

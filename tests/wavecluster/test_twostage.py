@@ -60,7 +60,9 @@ from dpviz.wavecluster.random_field import (
     MEMORY,
     PRIOR,
     SPARSE,
+    SWEEPS,
     TABLES,
+    field_samples,
     likely_counts,
     neighbours,
     zero_shares,
@@ -996,3 +998,29 @@ def test_a_hurried_run_differs_only_on_a_large_grid_and_says_so(grid: int, said:
         return
     # Measured: 0.3% to 0.5% of the cells, and 8% of the cells are significant.
     assert 0 < wrong.mean() < 0.01
+
+
+def test_a_chain_multiplies_no_subnormal_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For cells with many records, most bins have a likelihood far below the smallest number."""
+    given_to: list[Any] = []
+    monkeypatch.setattr(random_field, "gibbs", lambda *given: given_to.extend(given))
+    counts = np.arange(256.0).reshape(16, 16) * 20
+    field_samples(rough_alone(counts, 1.0), 0.5, np.random.default_rng(0))
+    chances, prior = given_to[2], given_to[8]
+    # Tables of the prior have at least this weight for each bin, and lose a tenth in each sweep.
+    least = chances.min() * PRIOR * prior.min() / counts.size * MEMORY**SWEEPS
+    assert chances.min() < 1e-200
+    assert least > np.finfo(float).tiny
+
+
+def test_a_hurried_test_draws_nothing_if_one_count_decides_it() -> None:
+    even, one = np.full((8, 8), 20.0), np.full((8, 8), 20.0)
+    one[3, 3] = 400.0
+    for counts, draws in ((even, True), (one, False)):
+        generator = np.random.default_rng(0)
+        found = evidence(rough_alone(counts, 1.0), generator, hurried=True)
+        assert found == ("even" if draws else "structure")
+        assert (generator.random() == np.random.default_rng(0).random()) != draws
+    generator = np.random.default_rng(0)
+    assert evidence(rough_alone(one, 1.0), generator) == "structure"
+    assert generator.random() != np.random.default_rng(0).random()

@@ -60,12 +60,12 @@ from dpviz.wavecluster.surprises import surprises
 from dpviz.wavecluster.theorems import KBounds, k_bounds
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Evaluation, Truth, run
-from dpviz.wavecluster.wavelet import sensitivity
+from dpviz.wavecluster.wavelet import sensitivity, sums_blocks
 
 _KEY = "Squares that touch, also at a corner, make one cluster; strong colour means more records."
 
-#: Above this number of cells, a method that samples takes fewer steps while a slider moves.
-_LARGE = 2**13
+#: Above this number of sampled counts, a method takes fewer steps while a slider moves.
+_LARGE = 2**11
 
 #: Largest number of seconds that OCM and 2CE may take while a slider is dragged.
 _LIVE = 0.012
@@ -508,7 +508,9 @@ class WaveClusterExplorer(Explorer):
 def _private(settings: RunSettings, grid: Grid) -> Run:
     active, config = settings.active, settings.config
     cells, noise = grid.source.counts.size, SeededNoise(settings.seed)
-    if cells > _LARGE and not settings.settled:
+    # Sums of blocks are sampled for Haar, and single cells for all other wavelets.
+    joined = config.level * grid.source.counts.ndim if sums_blocks(config.wavelet) else 0
+    if cells >> joined > _LARGE and not settings.settled:
         # Neighbouring values of a slider are hardly asked for again, so this is not cached.
         return run(replace(grid.source, hurried=True), config, noise)
     return run_of(
