@@ -22,6 +22,21 @@ COUNT_DRAWS = """() => {
   window.titles = [];
   plot.on('plotly_afterplot', () => window.titles.push(plot.layout.title.text));
 }"""
+#: Notes for each drawing after a run whether the next message was already sent.
+COMPARE_ORDER = """() => {
+  const app = document.querySelector('[data-test-script-state]');
+  const { send } = WebSocket.prototype, { react } = Plotly;
+  let [sent, ended] = [0, 0];
+  window.sent_before = [];
+  const idle = () => app.dataset.testScriptState === 'notRunning';
+  new MutationObserver(() => { if (idle()) ended = performance.now(); })
+    .observe(app, { attributeFilter: ['data-test-script-state'] });
+  WebSocket.prototype.send = function (data) { sent = performance.now(); send.call(this, data); };
+  Plotly.react = (...given) => {
+    if (idle() && ended) window.sent_before.push(sent > ended);
+    return react(...given);
+  };
+}"""
 RANGES = """() => {
   const { xaxis, xaxis2, yaxis, yaxis2 } = document.querySelector('.plot')._fullLayout;
   return [xaxis, xaxis2, yaxis, yaxis2].map((axis) => axis.range.slice());
@@ -84,6 +99,20 @@ def test_drag_reports_values_while_held_and_the_last_one_after(demo: Callable[..
     assert drawn >= 4, "too few values were drawn while the thumb was held"
     expect_value(watched, last)
     assert watched.errors == []
+
+
+def test_the_server_has_the_next_value_before_the_browser_draws(demo: Callable[..., Any]) -> None:
+    watched = demo()
+    watched.page.evaluate(COMPARE_ORDER)
+    move = grab(watched)
+    for i in range(120):
+        move(0.3 + 0.004 * i)
+        watched.page.wait_for_timeout(12)
+    order = watched.page.evaluate("window.sent_before")
+    watched.page.mouse.up()
+    assert len(order) >= 4
+    # A drawing in the middle of a run, and one without a new value, come before the message.
+    assert sum(order) > len(order) / 2, order
 
 
 @pytest.mark.exhaustive

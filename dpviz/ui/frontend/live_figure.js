@@ -345,6 +345,8 @@ class LiveFigure {
   // Draw one figure at a time; of figures that arrive meanwhile, only the newest is drawn.
   async drain() {
     while (this.waiting && !this.closed) {
+      // A held slider sends its next value first, so that the server works during the drawing.
+      if (this.ready) await new Promise((next) => setTimeout(next));
       const bytes = this.waiting;
       this.waiting = null;
       try {
@@ -685,11 +687,8 @@ class LiveFigure {
 
 export default function render(args) {
   const root = args.parentElement;
-  let figure = figures.get(root);
-  if (!figure) {
-    figure = new LiveFigure(root);
-    figures.set(root, figure);
-  }
+  const figure = figures.get(root) ?? new LiveFigure(root);
+  figures.set(root, figure);
   figure.update(args);
   return () => {
     figure.close();
