@@ -32,6 +32,9 @@ AnyNumber = TypeVar("AnyNumber", bound=np.number)
 #: Height in metres from which on an area is no longer named after its largest city.
 _REGION = 150_000
 
+#: Largest number of columns that a title names.
+_FEW_COLUMNS = 3
+
 #: In 95% of cases a noisy count is within scale * MARGIN of the true count, because Laplace noise
 #: exceeds t scales with probability e^-t.
 MARGIN = math.log(20)
@@ -96,8 +99,10 @@ def title(document: Document) -> str:
         return str(document["title"])
     domain, what = on_map(document)["domain"], f"{_word(document).capitalize()}s of records"
     bounds = domain["bounds"]
-    names = " and ".join(cut(name, 40) for name in domain["columns"])
-    if not in_degrees(domain["columns"], bounds):
+    columns = domain["columns"]
+    few = len(columns) <= _FEW_COLUMNS
+    names = " and ".join(cut(name, 40) for name in columns) if few else f"{len(columns)} columns"
+    if not in_degrees(columns, bounds):
         return f"{what} by {names}"
     city = next(iter(cities_within(*bounds)), None)
     # Of a larger area, the largest city is a poor name.

@@ -190,6 +190,8 @@ def test_a_release_without_a_title_says_what_it_shows() -> None:
     assert title(document) == "Hot spots of records by lon and lat"
     centres = of_centers([[0.2, 0.3]], [4.0], columns=["age", "income"])
     assert title(centres) == "Centres of records by age and income"
+    centres["domain"]["columns"] = list("abcd")
+    assert title(centres) == "Centres of records by 4 columns"
 
 
 def boxes(svg: str) -> list[tuple[str, float, float, float, float]]:
