@@ -190,8 +190,8 @@ def _about_form() -> tuple[dict[str, str | list[str]], bool]:
         for one in asked().values():
             if one.label:
                 text = st.text_area(
-                    one.label,
-                    help=one.help + ("; one in each line" if one.kind == "list" else ""),
+                    plain_text(one.label),
+                    help=plain_text(one.help + "; one in each line" * (one.kind == "list")),
                     placeholder=one.help,
                     max_chars=LONGEST,
                     height=68,
