@@ -423,15 +423,18 @@ def quote(document: Document) -> str:
         verb = f"stand{'s' * (len(sure) == 1)} out" if of_cells else "sum the records up"
         found = f"{many[0].upper()}{many[1:]} {verb}"
         largest = max(sure, key=lambda one: one.count or 0.0)
-        where, which = place_words(document, largest), "the largest" if len(sure) > 1 else "it"
+        where, which = place_words(document, largest), "the largest"
         # A number is only given with its band. The bands decide which cluster is the largest.
         if largest.band and largest.count is not None:
             low = largest.band[0]
             if any(one.band and one.band[1] >= low for one in facts if one is not largest):
                 which = "one of the largest"
-            found += f"; {which}{f', {where},' if where else ''} has {count_words(largest)}"
+            if len(sure) == 1:
+                found += f". It {f'is {where}, and ' if where else ''}has {count_words(largest)}"
+            else:
+                found += f"; {which}{f', {where},' if where else ''} has {count_words(largest)}"
         elif where and len(sure) == 1:
-            found += f"; it is {where}"
+            found += f". It is {where}"
     cap = "" if "records (" not in found else f" {counting_words(document)}"
     unit = "a given person" if privacy["unit"] == "person" else "a given record"
     return f"{found}.{cap} Whoever {guess_words(privacy['epsilon'], unit)}."
