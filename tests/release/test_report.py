@@ -126,8 +126,8 @@ def test_the_sentence_has_place_number_band_and_promise() -> None:
     assert re.fullmatch(
         r"Two hot spots stand out; the largest, [\d.]+ km [a-z-]+ of the middle of [\w-]+, has "
         r"about [\d,]+ records \([\d,]+ to [\d,]+\)\. Records are counted, not persons: a person "
-        r"may have several\. Whoever guesses by a coin whether a given record is in the data is right 50 "
-        r"times in 100; with this result, at most 74 times in 100\.",
+        r"may have several\. Whoever guesses by a coin whether a given record is in the data is "
+        r"right 50 times in 100; with this result, at most 74 times in 100\.",
         told,
     )
 
