@@ -338,7 +338,7 @@ def test_the_curves_have_a_stage_and_a_clicker_goes_through_the_scores(explorer:
         page.wait_for_function(f"() => ({COVER})() >= 0.55")
         assert not score.is_visible()
         assert not page.get_by_text("A click on a point opens").is_visible()
-        for key in ("PageDown", " ", "PageUp", "PageUp"):
+        for key in ("PageDown", " ", "ArrowRight", "ArrowLeft", "PageUp", "PageUp"):
             last = page.evaluate(title)
             page.keyboard.press(key)
             page.wait_for_function(f"(last) => ({title})() !== last", arg=last)
