@@ -359,7 +359,7 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     checked(test.run())
     # Who is protected is not answered, and nothing answers it in place of the user.
     (refused,) = test.error
-    assert "can one person have several records?" in refused.value
+    assert "whether one person can have several records" in refused.value
     assert not has_button(test, "Review the release")
     checked(control(test.text_input, "release:source").set_value("visits").run())
     persons = control(test.radio, "own:unit")

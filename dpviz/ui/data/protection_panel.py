@@ -107,7 +107,9 @@ def ask_several(state: UrlState, columns: Sequence[str] | None) -> str:
     if state.get("unit"):
         _cap_box(state)
     elif answer is None:
-        return "Say in the step Who whether one person can have several records."
+        return (
+            'Say in the step "Who is protected" whether one person can have several records.'
+        )
     else:
         show_caption(
             "Each record is protected by itself. If a person has several records, others may "

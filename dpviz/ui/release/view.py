@@ -268,7 +268,7 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
         "Name of the data source",
         proposed,
         # The key is the same after a lost connection, so the browser gives the typed name back.
-        key=f"{_SOURCE}:{data}:{proposed}",
+        key=f"{_SOURCE}@{data}:{proposed}",
         persist_state="session",
         placeholder="household survey",
         help="One name for all versions of the data. The name stays in the budget file, and no "
