@@ -105,9 +105,9 @@ def build(state: DataState) -> None:
     """Draw the page."""
     if embedded():
         raise InputError("A release is not made in a frame: open this page in its own window.")
+    # On a phone this heading replaces the page's title. It gets the focus after a release.
+    st.container(key="release-title").header("Publish once, safely", help=_TUNING)
     if not bundle():
-        # On a phone this heading replaces the page's title.
-        st.container(key="release-title").header("Publish once, safely", help=_TUNING)
         show_not_taken(state)
         steps(state)
     state.write()
