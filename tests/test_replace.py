@@ -21,6 +21,7 @@ ODD = os.fsdecode(b"caf\xe9")
 #: databases and notes of the program, and the streams of a process.
 IN_PLACE = {
     "dpviz/__main__.py",  # standard streams that were closed
+    "dpviz/audit/external_runs.py",  # the data of a run, in a temporary folder
     "dpviz/data/conversion.py",  # a file that is open
     "dpviz/data/reading/reader.py",  # an answer on standard output
     "dpviz/data/stored_units.py",  # temporary files

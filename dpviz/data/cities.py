@@ -72,7 +72,10 @@ def cities_within(lon: Sequence[float], lat: Sequence[float]) -> list[City]:
 
 
 def near_city(lon: float, lat: float) -> str:
-    """A place in words, from the nearest city: "2.4 km north-west of Berlin"; "" if it is far."""
+    """A place in words, from the nearest city; "" if it is far.
+
+    "2.4 km north-west of the middle of Berlin".
+    """
     every = list(cities().values())
     lons, lats = np.radians([(one.lon, one.lat) for one in every]).T
     here = np.radians([lon, lat])
@@ -88,7 +91,7 @@ def near_city(lon: float, lat: float) -> str:
     across = (lon - every[nearest].lon + 180) % 360 - 180
     bearing = math.atan2(across * math.cos(here[1]), lat - every[nearest].lat)
     wind = _WINDS[round(bearing / (math.pi / 4)) % 8]
-    return f"{length(metres)} {wind} of {every[nearest].name}"
+    return f"{length(metres)} {wind} of the middle of {every[nearest].name}"
 
 
 def city_words(columns: Sequence[str], bounds: Bounds) -> str:

@@ -160,7 +160,7 @@ def promises(methods: Iterable[tuple[str, str]]) -> pd.DataFrame:
             card = CARDS[method]
             version = next(one for one in card.variants if one.name == variant)
             promise = (
-                "pure ε, one record added or removed, declared box; proof on its card"
+                "pure ε, one record added or removed, if the box is declared; proof on its card"
                 if version.private
                 else "none: the claim fails"
             )
@@ -189,47 +189,74 @@ def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.D
     return (np.exp(means) if geometric else means).reset_index(), len(common)
 
 
-def best_on(cells: pd.DataFrame, value: str, *, lower: bool) -> dict[tuple[str, str, float], int]:
-    """Count the sets on which a method (also) has the best ``value``, by key, without baselines.
+def best_on(
+    cells: pd.DataFrame, value: str, *, lower: bool
+) -> dict[tuple[str, str, float], tuple[int, int]]:
+    """Count the sets on which a method alone has the best ``value``, and its sets, by key.
 
-    The results have no single draws, so no interval says whether it is better than the next one. A
-    set on which a method has no rival, or no finite value, does not count.
+    Baselines don't count. The results have no single draws, so no interval says whether a value is
+    better than the next one. A set on which a method has no rival, an equal rival, or no finite
+    value is not a set on which it is best.
     """
     real = cells[[not is_reference(method) for method in cells["method"]]]
     by = real.groupby(["data", "epsilon"])[value]
     is_best = real[value] == by.transform("min" if lower else "max")
-    first = real[is_best & np.isfinite(real[value]) & (by.transform("size") > 1)]
+    alone = is_best.groupby([real["data"], real["epsilon"]]).transform("sum") == 1
+    first = real[is_best & alone & np.isfinite(real[value]) & (by.transform("size") > 1)]
     number = first.groupby(["method", "variant", "epsilon"]).size()
     every = real.groupby(["method", "variant", "epsilon"]).size()
-    return {key: int(number.get(key, 0)) for key in every.index}
+    return {key: (int(number.get(key, 0)), int(all_)) for key, all_ in every.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lead:
-    """In how many ``cases`` (set and epsilon) the median of a method is the best."""
+    """In how many ``cases`` (set and epsilon) the median of a method alone is the best.
+
+    A case has results of all rivals. Other cases, of which there are ``left_out``, don't count.
+    """
 
     method: str
-    score: str
-    best: int
+    #: Number of won cases by score, for each score of the family.
+    best: Mapping[str, int]
     cases: int
+    left_out: int
     sets: int
+    #: Smallest and largest number of draws of a median.
+    draws: tuple[int, int]
 
 
 def lead(found: Benchmark, family: str, method: str) -> Lead | None:
     """Count how often a sound method is the best private one of its family on unseen sets."""
     names = [one.name for one in found.chosen(family, group="unseen")]
+    best: dict[str, int] = {}
+    every, complete = set(), set()
+    draws: list[int] = []
     for score in found.scores(family):
         cells = found.rows(family, score, names)
         keys = zip(cells["method"], cells["variant"], strict=True)
         cells = cells[np.array([promises_privacy(*key) for key in keys], dtype=bool)]
         own = (cells["method"] == method) & (cells["variant"] == "sound")
         if own.any():
-            lower = score_of(score).better == "<="
-            won = best_on(cells, "median", lower=lower)
-            best = sum(number for key, number in won.items() if key[:2] == (method, "sound"))
-            sets = cells["data"][own].nunique()
-            return Lead(method=method, score=score, best=best, cases=int(own.sum()), sets=sets)
-    return None
+            rivals = cells.groupby(["data", "epsilon"]).size()
+            most = cells.groupby(["method", "variant"]).ngroups
+            cases = pd.MultiIndex.from_frame(cells[["data", "epsilon"]])
+            every |= set(cases[own])
+            complete |= set(rivals.index[rivals == most])
+            whole = cells[cases.isin(rivals.index[rivals == most])]
+            draws += whole["draws"].tolist()
+            won = best_on(whole, "median", lower=score_of(score).better == "<=")
+            own_wins = (many for key, (many, _) in won.items() if key[:2] == (method, "sound"))
+            best[score] = sum(own_wins)
+    if not draws:
+        return None
+    return Lead(
+        method=method,
+        best=best,
+        cases=len(complete),
+        left_out=len(every - complete),
+        sets=len({data for data, _ in complete}),
+        draws=(min(draws), max(draws)),
+    )
 
 
 def promises_privacy(method: str, variant: str) -> bool:

@@ -45,12 +45,25 @@ def guess_words(epsilon: float, unit: str) -> str:
     The number of guesses is rounded up, so the clause is true. It holds if the unit is in the data
     with probability 1/2.
     """
-    right = math.ceil(percent_at_most(surest(epsilon)))
-    now = f"at most {right} times in 100" if right < 100 else "nearly always"
     return (
         f"guesses by a coin whether {unit} is in the data is right 50 times in 100; with this "
-        f"result, {now}"
+        f"result, {_right(epsilon)}"
     )
+
+
+def scale_words(epsilon: float) -> str:
+    """Compare an epsilon with others, and with several releases of the same epsilon."""
+    others = [f"{_right(one)} with ε {one:g}" for one in (0.1, 1, 3, 10)]
+    more = [f"{_right(many * epsilon)} after {many}" for many in (2, 5, 10)]
+    return (
+        f"For comparison, this guess is right {', '.join(others)}. After several releases of the "
+        f"same data, each with ε {written_out(epsilon)}, it is right {', '.join(more)}."
+    )
+
+
+def _right(epsilon: float) -> str:
+    right = math.ceil(percent_at_most(surest(epsilon)))
+    return f"at most {right} times in 100" if right < 100 else "nearly always"
 
 
 def _records(neighbours: Neighbours) -> str:

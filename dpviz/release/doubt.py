@@ -26,6 +26,7 @@ from dpviz.family.trial import Configuration
 from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.noise_source import SeededNoise
+from dpviz.release.formatting import number
 from dpviz.release.seeded import seeded_run
 from dpviz.release.tables import block_sums, cells_of_blocks, counting_step
 
@@ -202,6 +203,13 @@ def _room(result: Mapping[str, Any]) -> Floats:
     return _blocks({**result, "counts": np.ones(np.shape(result["counts"]))})
 
 
+def _beyond(document: Document) -> str:
+    """Clause for a release that has more records than were measured, by its noisy counts."""
+    total = float(f"{np.sum(document['result']['counts']):.2g}")
+    beyond = total > 6_000
+    return f" (this release has about {number(total)}, which was not measured)" * beyond
+
+
 def _of_cells(document: Document) -> str:
     one = np.ndim(document["result"]["counts"]) == 1
     level = "everywhere" if one else "in each row and column of the grid"
@@ -216,8 +224,8 @@ def _of_cells(document: Document) -> str:
         "neither it nor its fullest block stands out more than all clusters did in these runs. If "
         f"records {spread}, with at most {_group(document)} at one place, a cluster passes as real "
         f"in at most {LEVEL:.0%} of releases, as measured with two columns and 200 to 5,000 "
-        f"records. More records at one place, {rounded}a coast, the edge of a city or a slanting "
-        "street may pass as a cluster." + _moved(document)
+        f"records{_beyond(document)}. More records at one place, {rounded}a coast, the edge of a "
+        "city or a slanting street may pass as a cluster." + _moved(document)
     )
 
 

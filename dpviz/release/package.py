@@ -23,10 +23,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.serialize import jsonable
 from dpviz.base.tables import read_rows
+from dpviz.privacy.explain import guess_words, scale_words
 from dpviz.release.formatting import printable
 from dpviz.release.report import environment
 from dpviz.release.tables import (
     Document,
+    accuracy_words,
     cluster_facts,
     counting_step,
     counting_words,
@@ -196,7 +198,10 @@ def _values(document: Document, about: About) -> dict[str, Any]:
         "headline": headline(document),
         "quote": quote(document),
         "run_line": run_line(document),
+        "accuracy_words": accuracy_words(document),
         "counting_words": counting_words(document),
+        "guess_words": guess_words(document["privacy"]["epsilon"], _unit(document)),
+        "scale_words": scale_words(document["privacy"]["epsilon"]),
         "earlier_words": earlier_words(document),
         "doubt_words": doubt_words(document),
         "clusters": cluster_facts(document),
@@ -213,6 +218,10 @@ def _values(document: Document, about: About) -> dict[str, Any]:
         "unsaid": UNSAID,
     }
     return values | {"fact": {one.name: _value(one, values) for one in facts()}}
+
+
+def _unit(document: Document) -> str:
+    return f"a given {document['privacy']['unit']}"
 
 
 def _value(fact: Fact, values: Mapping[str, Any]) -> Any:

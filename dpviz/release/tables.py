@@ -32,6 +32,9 @@ AnyNumber = TypeVar("AnyNumber", bound=np.number)
 #: Height in metres from which on an area is no longer named after its largest city.
 _REGION = 150_000
 
+#: Largest number of columns that a title names.
+_FEW_COLUMNS = 3
+
 #: In 95% of cases a noisy count is within scale * MARGIN of the true count, because Laplace noise
 #: exceeds t scales with probability e^-t.
 MARGIN = math.log(20)
@@ -96,8 +99,10 @@ def title(document: Document) -> str:
         return str(document["title"])
     domain, what = on_map(document)["domain"], f"{_word(document).capitalize()}s of records"
     bounds = domain["bounds"]
-    names = " and ".join(cut(name, 40) for name in domain["columns"])
-    if not in_degrees(domain["columns"], bounds):
+    columns = domain["columns"]
+    few = len(columns) <= _FEW_COLUMNS
+    names = " and ".join(cut(name, 40) for name in columns) if few else f"{len(columns)} columns"
+    if not in_degrees(columns, bounds):
         return f"{what} by {names}"
     city = next(iter(cities_within(*bounds)), None)
     # Of a larger area, the largest city is a poor name.
@@ -418,15 +423,18 @@ def quote(document: Document) -> str:
         verb = f"stand{'s' * (len(sure) == 1)} out" if of_cells else "sum the records up"
         found = f"{many[0].upper()}{many[1:]} {verb}"
         largest = max(sure, key=lambda one: one.count or 0.0)
-        where, which = place_words(document, largest), "the largest" if len(sure) > 1 else "it"
+        where, which = place_words(document, largest), "the largest"
         # A number is only given with its band. The bands decide which cluster is the largest.
         if largest.band and largest.count is not None:
             low = largest.band[0]
             if any(one.band and one.band[1] >= low for one in facts if one is not largest):
                 which = "one of the largest"
-            found += f"; {which}{f', {where},' if where else ''} has {count_words(largest)}"
+            if len(sure) == 1:
+                found += f". It {f'is {where}, and ' if where else ''}has {count_words(largest)}"
+            else:
+                found += f"; {which}{f', {where},' if where else ''} has {count_words(largest)}"
         elif where and len(sure) == 1:
-            found += f"; it is {where}"
+            found += f". It is {where}"
     cap = "" if "records (" not in found else f" {counting_words(document)}"
     unit = "a given person" if privacy["unit"] == "person" else "a given record"
     return f"{found}.{cap} Whoever {guess_words(privacy['epsilon'], unit)}."

@@ -44,7 +44,7 @@ _STAGE = (
     'it opens">Present</button><p class="dpv-keys">'
     '<span class="dpv-moves">→ or Page Down: more ε · ← or Page Up: less ε · N: redraw · </span>'
     '<span class="dpv-steps">→ or Page Down: next step · ← or Page Up: back · </span>'
-    '<span class="dpv-scores">Page Down: next score · Page Up: back · </span>'
+    '<span class="dpv-scores">→ or Page Down: next score · ← or Page Up: back · </span>'
     "Esc: leave · ?: these keys</p>"
 )
 

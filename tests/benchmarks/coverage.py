@@ -226,9 +226,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("methods", nargs="*", default=[])
     options.add_argument("--releases", type=int, default=RELEASES)
-    options.add_argument(
-        "--first", type=int, default=FIRST, help="first seed (default %(default)s)"
-    )
+    options.add_argument("--first", type=int, default=FIRST, help="first seed")
     options.add_argument("--keep", action="store_true", help="write coverage.json")
     given = options.parse_args()
     for method in given.methods or METHODS:

@@ -49,9 +49,10 @@ def nothing_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
         "privacy": {"certified": 0.0, "ledger": [], "odds": ""},
         "domain": {"columns": ["x", "y"], "bounds": [[0.0, 1.0], [0.0, 1.0]]},
         "result": {"kind": "cells"},
+        "method": {"title": "PrivQT"},
     }
     monkeypatch.setattr(draw.Prepared, "draw", lambda *_, **__: said)
-    monkeypatch.setattr(draw, "files", lambda _: {"release.json": b"{}"})
+    monkeypatch.setattr(draw, "files", lambda *_: {"release.json": b"{}"})
 
 
 @dataclass

@@ -111,16 +111,19 @@ def test_the_best_needs_a_rival_that_reads_data_and_a_finite_value() -> None:
                 ("d", "nodata", 0.1): [9.0],
                 ("e", "eugkm", 0.1): [np.inf],
                 ("e", "google", 0.1): [np.inf],
+                # Of two equal methods, none is the best.
+                ("f", "eugkm", 0.1): [1.0],
+                ("f", "google", 0.1): [1.0],
             }
         )
     )
     assert best_on(cells, "median", lower=True) == {
-        ("eugkm", "sound", 0.1): 2,
-        ("google", "sound", 0.1): 0,
+        ("eugkm", "sound", 0.1): (2, 4),
+        ("google", "sound", 0.1): (0, 6),
     }
     assert best_on(cells, "median", lower=False) == {
-        ("eugkm", "sound", 0.1): 0,
-        ("google", "sound", 0.1): 2,
+        ("eugkm", "sound", 0.1): (0, 4),
+        ("google", "sound", 0.1): (2, 6),
     }
 
 

@@ -18,9 +18,9 @@ from dpviz.kmeans.parameters import defaults_of
     [
         (0.1, (0.02, 0.1, 0.5)),
         (0.02, (0.02, 0.1, 0.5)),
-        (0.01, (0.01, 0.05, 0.25)),
+        (0.01, (0.01, 0.05, 0.2)),
         (10.0, (0.4, 2, 10)),
-        (0.33, (0.066, 0.33, 1.65)),
+        (0.33, (0.07, 0.33, 2)),
     ],
 )
 def test_the_chosen_epsilon_is_one_of_three(chosen: float, shown: tuple[float, ...]) -> None:

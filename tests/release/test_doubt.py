@@ -369,3 +369,9 @@ def test_the_sentence_says_which_data_it_is_about(method: str, cap: int, said: s
     how = judged(document)["how"]
     assert said in how
     assert "passes as real in at most 5% of releases" in how
+    assert "not measured" not in how
+
+
+def test_a_release_of_more_records_than_were_measured_says_so() -> None:
+    document = released(three_places(n=9_000), 0, method="privthr", grid=8, epsilon=1.0)
+    assert "(this release has about 9,000, which was not measured)" in judged(document)["how"]

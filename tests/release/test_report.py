@@ -124,10 +124,10 @@ def test_no_number_of_records_is_without_its_band(error, spots, known) -> None:
 def test_the_sentence_has_place_number_band_and_promise() -> None:
     told = quote(on_earth([1]))
     assert re.fullmatch(
-        r"Two hot spots stand out; the largest, [\d.]+ km [a-z-]+ of [\w-]+, has about [\d,]+ "
-        r"records \([\d,]+ to [\d,]+\)\. Records are counted, not persons: a person may have "
-        r"several\. Whoever guesses by a coin whether a given record is in the data is right 50 "
-        r"times in 100; with this result, at most 74 times in 100\.",
+        r"Two hot spots stand out; the largest, [\d.]+ km [a-z-]+ of the middle of [\w-]+, has "
+        r"about [\d,]+ records \([\d,]+ to [\d,]+\)\. Records are counted, not persons: a person "
+        r"may have several\. Whoever guesses by a coin whether a given record is in the data is "
+        r"right 50 times in 100; with this result, at most 74 times in 100\.",
         told,
     )
 
@@ -190,6 +190,8 @@ def test_a_release_without_a_title_says_what_it_shows() -> None:
     assert title(document) == "Hot spots of records by lon and lat"
     centres = of_centers([[0.2, 0.3]], [4.0], columns=["age", "income"])
     assert title(centres) == "Centres of records by age and income"
+    centres["domain"]["columns"] = list("abcd")
+    assert title(centres) == "Centres of records by 4 columns"
 
 
 def boxes(svg: str) -> list[tuple[str, float, float, float, float]]:
@@ -230,9 +232,9 @@ def test_names_of_cities_and_the_scale_are_never_below_a_number(spots: int) -> N
 def test_places_are_named_from_the_nearest_city() -> None:
     berlin = cities()["Berlin, Germany"]
     assert near_city(berlin.lon, berlin.lat) == "in the middle of Berlin"
-    assert near_city(berlin.lon, berlin.lat + 0.09) == "10 km north of Berlin"
+    assert near_city(berlin.lon, berlin.lat + 0.09) == "10 km north of the middle of Berlin"
     east = near_city(berlin.lon + 0.05, berlin.lat)
-    assert re.fullmatch(r"3\.[34] km east of Berlin", east)
+    assert re.fullmatch(r"3\.[34] km east of the middle of Berlin", east)
     assert near_city(-150.0, 0.0) == ""  # nothing but sea
 
 

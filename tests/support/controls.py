@@ -18,3 +18,9 @@ def control(widgets: Iterable[Any], key: str) -> Any:
     """
     (found,) = (one for one in widgets if (one.key or "").partition("@")[0] == key)
     return found
+
+
+def source_box(widgets: Iterable[Any]) -> Any:
+    """Return the box that asks for the name of a data source; its key has the data's name."""
+    (found,) = (one for one in widgets if one.label == "Name of the data source")
+    return found

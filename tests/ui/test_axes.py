@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.support.controls import control
+from tests.support.controls import source_box
 from tests.support.countries import country_of, read_map, town
 from tests.support.tiers import daily
 from tests.ui.test_release import press
@@ -107,9 +107,9 @@ def test_a_release_of_the_page_is_in_its_country(home: Path, method: str) -> Non
     more = {"g": 32, "k": 2, "choose": "given", "epsilon": 3, "outside": "drop"}
     more |= {"several": "no", "nhat": 300}
     test = load(opened("release", method=method, **more, **LINK), "t.csv", LEIPZIG)
-    checked(control(test.text_input, "release:source").set_value("trips").run())
+    checked(source_box(test.text_input).set_value("trips").run())
     press(test, "Review the release")
-    review = next(one.value for one in test.markdown if "This can't be taken back" in one.value)
+    review = next(one.value for one in test.markdown if "This is published" in one.value)
     assert "lon is the longitude (x) and lat the latitude (y)" in review
     assert "GeoJSON has \\[lon, lat\\]" in review
     assert "The largest city inside is Leipzig" in review

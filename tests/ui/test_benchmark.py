@@ -151,7 +151,7 @@ def test_filters_and_links(figures: Benchmark) -> None:
 def test_promises_and_what_is_missing_are_named(figures: Benchmark) -> None:
     test = opened("benchmark", {"family": "kmeans"})
     said = " ".join(one.proto.body for one in test.get("html"))
-    assert "pure ε, one record added or removed, declared box; proof on its card" in said
+    assert "pure ε, one record added or removed, if the box is declared; proof on its card" in said
     assert "(ε, δ), δ = n^-1.1" in said
     assert "Seeds 10000 to 10002" in captions(test)
     labels = [one.label for one in test.expander]

@@ -540,6 +540,12 @@ def test_long_work_begins_with_the_draws_that_are_fast(app, swept, monkeypatch):
     finish(press(test, f"Run 60 ({60 * per_draw:.0f} s)"))
     assert set(table(test)["draws"]) == {20}
     assert "band of 5% to 95% of draws, 20 draws" in title(test)
+    # The link opens the same picture: first the fast draws, then all of them.
+    again = app(**test.query_params)
+    assert set(table(again)["draws"]) == {5}
+    finish(checked(again.run()))
+    assert table(again).equals(table(test))
+    assert bars(again) == []
 
 
 def test_unequal_numbers_of_draws_are_named(app, monkeypatch):
@@ -599,6 +605,7 @@ def test_what_does_not_fit_a_data_set_is_said_once(app, monkeypatch):
 
 
 LINK = {
+    "asked": "fast",
     "preset": "none", "data": "spirals,shapes", "methods": "privthr,dplloyd",
     "variant": "published", "neighbours": "replace_one", "draws": "3", "low": "0.5", "high": "4",
     "points": "2",

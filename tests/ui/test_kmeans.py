@@ -39,6 +39,7 @@ from tests.support.tiers import daily
 from tests.test_numbers import number_of
 from tests.ui.test_wavecluster import (
     BAD_FILES,
+    axis_name,
     cards,
     cards_at_once,
     checked,
@@ -1018,7 +1019,7 @@ def test_the_column_of_persons_is_no_axis_unless_it_is_chosen_as_one(app):
 
     def axes() -> list[str]:
         layout = figure_head(test)["figure"]["layout"]
-        return [layout[name]["title"]["text"] for name in ("xaxis", "yaxis")]
+        return [axis_name(layout[name]) for name in ("xaxis", "yaxis")]
 
     assert axes() == ["a", "who"]
     checked(control(test.selectbox, "own:unit").select("a person: column who").run())

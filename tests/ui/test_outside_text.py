@@ -21,7 +21,7 @@ from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
 from dpviz.figures.tuning import goal_curves
 from dpviz.figures.wavecluster import VIEWS as WAVECLUSTER_VIEWS
 from tests.support import APP, ROOT
-from tests.support.controls import control
+from tests.support.controls import control, source_box
 from tests.support.hostile import HOST
 from tests.ui.test_wavecluster import checked
 
@@ -223,7 +223,7 @@ def typed_release(test: AppTest, source: str, title: str) -> AppTest:
     # Coordinates can't identify persons, so only one column remains.
     control(test.radio, "own:unit").set_value(1)
     test.text_input(key="release:title").set_value(title)
-    control(test.text_input, "release:source").set_value(source)
+    source_box(test.text_input).set_value(source)
     checked(test.run())
     assert not test.error
     return pressed(test, "Review the release")

@@ -28,7 +28,7 @@ from dpviz.ui.release import rehearsal as rehearsal_panel
 from dpviz.ui.release.controls import METHODS
 from dpviz.ui.session import job
 from tests.support import APP
-from tests.support.controls import control
+from tests.support.controls import control, source_box
 from tests.ui.test_wavecluster import checked
 
 TABLE = b"x,y,who\n" + b"".join(
@@ -228,10 +228,10 @@ def test_a_name_that_can_be_taken_for_a_known_one_is_refused(page, home: Path) -
     home.mkdir()
     Budget(home / "budget.db").open("copa", 1.0)
     test = page(data="incomes", g=16)
-    checked(control(test.text_input, "release:source").set_value("сора").run())
+    checked(source_box(test.text_input).set_value("сора").run())
     assert 'looks like source "copa"' in test.error[0].value
     assert not has_button(test, "Review the release")
-    checked(control(test.text_input, "release:source").set_value("Copa").run())
+    checked(source_box(test.text_input).set_value("Copa").run())
     assert not test.error
     assert said(test).startswith("Lifetime budget 1: 0 spent")
 
@@ -275,7 +275,7 @@ def test_a_file_of_this_computer_is_the_source_that_it_was_on_the_command_line(
     test.text_input(key="own:path").set_value(str(other))
     checked(test.run())
     assert not test.error
-    source = control(test.text_input, "release:source")
+    source = source_box(test.text_input)
     assert source.value == "visits"
     assert said(test).startswith("Lifetime budget 1: 0.5 spent, this release 0.3")
     checked(source.set_value("visitors").run())
@@ -283,7 +283,7 @@ def test_a_file_of_this_computer_is_the_source_that_it_was_on_the_command_line(
     assert "link.csv was released as source" in refused
     assert "visits" in refused
     assert not any(one.label == "Review the release" and not one.disabled for one in test.button)
-    checked(control(test.text_input, "release:source").set_value("Visits").run())
+    checked(source_box(test.text_input).set_value("Visits").run())
     assert not test.error
     release_now(test)
     (account,) = accounts(home)
@@ -302,7 +302,7 @@ def test_a_file_that_may_be_of_a_known_source_asks_which(page, home: Path, tmp_p
     test.text_input(key="own:path").set_value(str(path))
     checked(test.run())
     assert any("is called like visits-2024.csv" in one.value for one in test.info)
-    checked(control(test.text_input, "release:source").set_value("visits").run())
+    checked(source_box(test.text_input).set_value("visits").run())
     assert not any("is called like" in one.value for one in test.info)
     assert said(test).startswith("Lifetime budget 1: 0.5 spent")
 
@@ -364,7 +364,7 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     (refused,) = test.error
     assert "whether one person can have several records" in refused.value
     assert not has_button(test, "Review the release")
-    checked(control(test.text_input, "release:source").set_value("visits").run())
+    checked(source_box(test.text_input).set_value("visits").run())
     persons = control(test.radio, "own:unit")
     assert persons.options == ["No: at most one", "Yes: who names the person"]
     assert persons.value is None
@@ -411,7 +411,7 @@ def test_no_record_decides_whether_the_button_is_there(page, table: bytes, metho
     for box in [one for one in test.text_input if one.label.endswith(": from, to")]:
         box.set_value("0, 3")
     checked(test.run())
-    checked(control(test.text_input, "release:source").set_value("visits").run())
+    checked(source_box(test.text_input).set_value("visits").run())
     release_now(test)
     assert not test.error
     assert "Released as number 1" in test.success[0].value
@@ -598,7 +598,7 @@ def test_the_zip_holds_the_bundle_without_times() -> None:
 
 def sources(test: AppTest) -> tuple[str, list[str]]:
     """The proposed name of the source, and refusals."""
-    return control(test.text_input, "release:source").value, [
+    return source_box(test.text_input).value, [
         one.value for one in (*test.error, *test.info) if "second budget" in one.value
     ]
 
@@ -626,7 +626,7 @@ def test_the_same_file_under_another_name_has_no_second_budget(page, home: Path)
 
     test = upload("visits.csv", TABLE)
     assert sources(test) == ("", [])
-    checked(control(test.text_input, "release:source").set_value("town").run())
+    checked(source_box(test.text_input).set_value("town").run())
     release_now(test)
     (folder,) = (home / "releases").iterdir()
     # The budget file has a code that only this user's key explains, and the bundle has none.
@@ -641,14 +641,14 @@ def test_the_same_file_under_another_name_has_no_second_budget(page, home: Path)
     name, (said,) = sources(again)
     assert name == ""
     assert 'the same bytes as a file that was released as source "town"' in said
-    checked(control(again.text_input, "release:source").set_value("village").run())
+    checked(source_box(again.text_input).set_value("village").run())
     (said,) = sources(again)[1]
     assert 'the same bytes as a file that was released as source "town"' in said
     assert not has_button(again, "Review the release")
     # Nothing green is beside a refusal, neither a badge nor a budget.
     assert not any("green" in one.value for one in again.markdown)
     assert not any("dpv-said" in one.proto.body for one in again.get("html"))
-    checked(control(again.text_input, "release:source").set_value("town").run())
+    checked(source_box(again.text_input).set_value("town").run())
     assert sources(again) == ("town", [])
     assert any("green" in one.value for one in again.markdown)
     # A changed copy is asked for its source by its name; another source is possible.
@@ -661,10 +661,10 @@ def test_the_same_file_under_another_name_has_no_second_budget(page, home: Path)
         assert sources(copy) == ("", [])
         for typed in ("", "village"):
             if typed:
-                checked(control(copy.text_input, "release:source").set_value(typed).run())
+                checked(source_box(copy.text_input).set_value(typed).run())
             found = [one.value for one in copy.info if 'as source "town"' in one.value]
             assert [words in one for one in found] == [True] * bool(words)
         press(copy, "Review the release")
         assert has_button(copy, "Debit")
-    checked(control(copy.text_input, "release:source").set_value("town").run())
+    checked(source_box(copy.text_input).set_value("town").run())
     assert not any('as source "town"' in one.value for one in copy.info)

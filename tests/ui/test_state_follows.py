@@ -70,7 +70,7 @@ VALUES = {
     "view": ("counts", "noise", "scores"), "line": ("mean",), "left": ("silent",),
     "draws": ("3", "700"), "low": ("0.2",), "high": ("3",), "epsilons": ("0.5, 1",),
     "values": ("0.2, 0.4",), "score": ("f_measure",), "price": ("0.5",), "evidence": ("code",),
-    "technique": ("privqt-sound",), "draw": ("4",), "claim": ("2",),
+    "technique": ("privqt-sound",), "draw": ("4",), "claim": ("2",), "asked": ("all",),
     "runs": ("900",), "family": ("kmeans",), "group": ("seen",), "kind": ("dense",),
     "value": ("mean",), "paper": ("002",), "case": ("map",), "part": ("scores",),
     "preset": ("000-6",), "i": ("2",), "lesson": ("noise",),
@@ -120,7 +120,7 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages show their controls but draw nothing, so that many visits take little time."""
     monkeypatch.setattr(Explorer, "explore", settle)
     monkeypatch.setattr(compare_view, "_draw", lambda state, request: state.write())
-    monkeypatch.setattr(compare_view, "begin_if_new", lambda request: None)
+    monkeypatch.setattr(compare_view, "begin_if_new", lambda request, **_: None)
     monkeypatch.setattr(release_view, "rehearsal_panel", lambda *given, **more: None)
     for page in (benchmark, audit_page, learn_page, game, papers, about, docs, glossary):
         monkeypatch.setattr(page, "build", lambda state: state.write())

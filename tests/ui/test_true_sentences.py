@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import html
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
 from dpviz.figures.wavecluster import VIEWS as WAVECLUSTER_VIEWS
-from dpviz.privacy.explain import promises_little, surest_words
+from dpviz.privacy.explain import promises_little, scale_words, surest_words
 from dpviz.ui.session import address
 from dpviz.ui.widgets.stamp import COLUMN, DECLARED, FAILS, MADE_UP, Stamp
 from tests.support import ROOT
@@ -347,6 +348,16 @@ def test_a_shared_server_never_says_that_nothing_leaves_this_computer(page, shar
         assert not said
     if page in ("wavecluster", "about"):
         assert bool(said) is not shared
+
+
+def test_the_scale_of_epsilon_is_that_of_the_guess() -> None:
+    """Numbers of right guesses in 100 are e^epsilon / (1 + e^epsilon), rounded up."""
+    told = scale_words(0.5)
+    stated = ((0.1, "with ε 0.1"), (1.0, "with ε 1"), (2 * 0.5, "after 2"), (5 * 0.5, "after 5"))
+    for epsilon, words in stated:
+        right = math.ceil(100 / (1 + math.exp(-epsilon)))
+        assert f"at most {right} times in 100 {words}" in told
+    assert "nearly always after 10" in told  # 99.4 times in 100
 
 
 def test_words_of_certainty_are_rounded_up():

@@ -254,6 +254,7 @@ def page_state() -> CompareState:
             ),
             "variant": Control("sound", choice("variant", VARIANTS), shared=True),
             "draws": Control(DRAWS, whole("draws", 1, MOST_DRAWS)),
+            "asked": Control("fast", choice("asked", ("fast", "all"))),
             "low": Control(0.1, budget("low", *EPSILONS)),
             "high": Control(2.0, budget("high", *EPSILONS)),
             "points": Control(8, whole("points", 1, MOST_EPSILONS)),

@@ -41,6 +41,9 @@ from dpviz.ui.widgets.stamp import DECLARED, MADE_UP, Stamp
 #: Runs that take at most this many seconds start without a click.
 _EAGER = 15.0
 
+#: The same, if somebody has started these runs before and opens a link to them.
+_ASKED = 120.0
+
 #: Draws per point of a first part that starts without a click, if all runs take longer; the first
 #: number that is fast enough is used.
 _PARTS = (10, 5, 2, 1)
@@ -336,19 +339,27 @@ def begin(request: SweepRequest, pieces: Sequence[Plan], part: str = "") -> Job:
     return start(JOB, task, request=request.key + part)
 
 
-def begin_if_new(request: SweepRequest) -> None:
+def begin_if_new(request: SweepRequest, *, whole: bool = False) -> None:
     """Start the missing runs if they are fast, or if a job of an earlier request is running.
 
-    If they are slow, start fewer draws of each point, so that the page has a picture.
+    If they are slow, start fewer draws of each point, so that the page has a picture. All runs
+    follow if somebody asked for the ``whole`` picture.
     """
     job = job_of(JOB)
-    if job and job.request in (request.key, request.key + _FIRST_PART):
+    is_part = job is not None and job.request == request.key + _FIRST_PART
+    if (
+        job
+        and (job.request == request.key or is_part)
+        and not (whole and is_part and job.result is not None)
+    ):
         return
     going_on = job is not None and job.running and not job.cancelled
     going_on &= job is not None and not str(job.request).endswith(_FIRST_PART)
     pieces = missing_runs(request)
-    if pieces and (going_on or seconds(pieces) <= _EAGER):
+    if pieces and (going_on or seconds(pieces) <= (_ASKED if whole and is_part else _EAGER)):
         begin(request, pieces).wait(_WAIT)
+    elif is_part:
+        return
     elif first := _first_part(request):
         begin(request, first, _FIRST_PART).wait(_WAIT)
     elif job:

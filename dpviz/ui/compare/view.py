@@ -86,10 +86,11 @@ def _build(state: CompareState, request: SweepRequest | None) -> None:
         _printed(state.get("preset"), "")
         state.write()
         return
+    whole = state.get("asked") == "all"
     if embedded():
-        begin_if_new(request)
+        begin_if_new(request, whole=whole)
         if missing_runs(request):
-            follow(job_of(JOB), lambda: _progress(request))
+            follow(job_of(JOB), lambda: _progress(state, request))
         follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
         return
     # If there is not enough space in the row, controls continue in the next row.
@@ -116,9 +117,9 @@ def _build(state: CompareState, request: SweepRequest | None) -> None:
         st.button(
             plain_text(name), key=f"compare:{name}", on_click=partial(_step, state, request, way)
         )
-    begin_if_new(request)
+    begin_if_new(request, whole=whole)
     with row.container(width=300):
-        follow(job_of(JOB), lambda: _progress(request))
+        follow(job_of(JOB), lambda: _progress(state, request))
     follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
 
 
@@ -241,7 +242,11 @@ def _parameters_of(preset: Preset | None, plan: Plan) -> str:
     return "as in that figure" if same else "the parameters of that figure, with your changes"
 
 
-def _progress(request: SweepRequest) -> None:
+def _progress(state: CompareState, request: SweepRequest) -> None:
+    def begin_all() -> None:
+        state.set("asked", "all")  # a link opens the same picture
+        begin(request, pieces)
+
     job, pieces = job_of(JOB), missing_runs(request)
     if job and job.request != request.key and not job.running:
         job = None
@@ -257,7 +262,7 @@ def _progress(request: SweepRequest) -> None:
             job_button(
                 job,
                 _run_label(pieces),
-                lambda: begin(request, pieces),
+                begin_all,
                 key="compare:run",
                 cancel="Cancel",
                 cancel_key="compare:cancel",

@@ -88,8 +88,8 @@ def choices_of(chosen: Mapping[str, Any]) -> dict[str, Any]:
         if chosen.get("data", UPLOAD) != UPLOAD:
             tables.append(family.suited(sample(chosen["data"])))
         for one in family.parameters:
-            values = {one.default, *one.options[:1], *(table.get(one.name) for table in tables)}
-            usual.setdefault(one.link, set()).update(values)
+            own = {table[one.name] for table in tables if one.name in table}
+            usual.setdefault(one.link, set()).update(own or {one.default, *one.options[:1]})
     return {
         name: value
         for name, value in chosen.items()

@@ -305,8 +305,7 @@ function clicked(event) {
   if (event.key === "Escape") toggleStage(false);
   else {
     const name = way > 0 ? "next" : "back"; // of a lesson, or of the scores of the curves
-    const pages = event.key.startsWith("Arrow") ? ["learn"] : ["learn", "compare"];
-    const step = document.querySelector(pages.map((page) => `.st-key-${page}-${name} button`).join());
+    const step = document.querySelector(`.st-key-learn-${name} button, .st-key-compare-${name} button`);
     step ? step.click() : nudge(way);
   }
 }

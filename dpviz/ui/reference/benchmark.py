@@ -179,10 +179,10 @@ def _figures(
         what = (
             f"{mean} over {number} sets{of_all}, of the {value} of {_draws(cells)}; in small "
             f"letters: the same mean of both ends of the band ({_ends(cells)}), and the number of "
-            f"sets on which a method has the best {value}. No test says whether that is chance."
+            f"sets on which this {value} alone is the best. No test says whether that is chance."
         )
         best = best_on(cells, value, lower=lower)
-        small = {key: f"best {value} on {count}" for key, count in best.items()}
+        small = {key: f"best {value} on {won} of {ran}" for key, (won, ran) in best.items()}
     for row in table.itertuples():
         key = (row.method, row.variant, row.epsilon)
         band = f"{_number(row.low)} – {_number(row.high)}" if row.low < row.high else ""

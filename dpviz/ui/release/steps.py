@@ -21,9 +21,13 @@ _FARTHEST, _PRESSED = "release:farthest", "release:pressed next"
 
 def farthest(state: UrlState) -> int:
     """Largest number of a step that the user has opened."""
-    found = max(int(st.session_state.get(_FARTHEST, FILE)), asked_step(state))
-    st.session_state[_FARTHEST] = found
-    return found
+    return int(st.session_state.setdefault(_FARTHEST, asked_step(state) or FILE))
+
+
+def go_to(state: UrlState, step: int) -> None:
+    """Show a step in the next run."""
+    st.session_state[_FARTHEST] = max(farthest(state), step)
+    state.set("step", step)
 
 
 def asked_step(state: UrlState) -> int:
@@ -40,6 +44,7 @@ def step_now(state: UrlState, *, placed: bool, asked: bool, own: bool) -> int:
     A link opens the first step that has something to do; after that only the user changes the step.
     ``asked``: the question of the step "Who is protected" has no answer.
     """
+    farthest(state)  # steps before the step of a link were not opened, so they are not done
     if not asked_step(state):
         linked = WHERE if not placed else WHO if asked else REHEARSE if own else SIGN
         state.set("step", linked if state.given else FILE)
@@ -53,17 +58,17 @@ def show_steps(
 
     Next can always be pressed: a press sends the text that is still typed, and then counts.
     """
-    go_to = partial(state.set, "step")
+    go = partial(go_to, state)
     pressed = st.session_state.pop(_PRESSED, None) == now
     if pressed and not why:
-        go_to(now + 1)
+        go(now + 1)
         st.rerun()
     with place:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.segmented_control(
                 "Steps of the release",
                 range(1, len(TITLES) + 1),
-                **following("release:steps", now, go_to, initial="default"),
+                **following("release:steps", now, go, initial="default"),
                 format_func=lambda step: plain_text(
                     f"{step} {TITLES[step - 1]}{' ✓' * (step in done)}"
                 ),
@@ -75,7 +80,7 @@ def show_steps(
                 key="release:previous",
                 icon=":material/arrow_back:",
                 disabled=now == FILE,
-                on_click=partial(go_to, now - 1),
+                on_click=partial(go, now - 1),
             )
             st.button(
                 "Next",
@@ -83,9 +88,7 @@ def show_steps(
                 icon=":material/arrow_forward:",
                 type="primary",
                 disabled=now == SIGN,
-                on_click=lambda: (
-                    st.session_state.update({_PRESSED: now}) if why else go_to(now + 1)
-                ),
+                on_click=lambda: st.session_state.update({_PRESSED: now}) if why else go(now + 1),
                 help=plain_text(why) or None,
             )
         later = [title for step, title in enumerate(TITLES, 1) if step not in (*done, now)]

@@ -205,8 +205,8 @@ def _about_form(active: ActiveData) -> tuple[str, dict[str, str | list[str]], bo
         for one in asked().values():
             if one.label:
                 text = st.text_area(
-                    one.label,
-                    help=one.help + ("; one in each line" if one.kind == "list" else ""),
+                    plain_text(one.label),
+                    help=plain_text(one.help + "; one in each line" * (one.kind == "list")),
                     placeholder=one.help,
                     max_chars=LONGEST,
                     height=68,
@@ -285,7 +285,7 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None, bool]:
         "Name of the data source",
         proposed,
         # The key is the same after a lost connection, so the browser gives the typed name back.
-        key=f"{_SOURCE}@{data}:{proposed}",
+        key=f"{_SOURCE}:{data}:{proposed}",
         persist_state="session",
         placeholder="household survey",
         help="One name for all versions of the data. The name stays in the budget file, and no "
@@ -544,8 +544,9 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
 
 
 def _facts(title: str, facts: list[str]) -> None:
-    lines = [f"**{title}**", "", *(f"* {plain_text(fact)}" for fact in facts)]
-    st.markdown("\n".join(lines))
+    st.markdown(
+        f"**{plain_text(title)}**\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
+    )
 
 
 def _left_out(draft: ReleaseDraft) -> list[str]:

@@ -23,12 +23,16 @@ def reason(title: str, found: Lead | None) -> tuple[str, str | None]:
     first, others = f"Our own {title} is the default", "The papers' methods are one click away."
     if found is None:
         return f"{first}, designed for smaller errors at equal ε. {others}", None
-    score = score_of(found.score)
-    best = "lowest" if score.better == "<=" else "highest"
+    (score, most), *more = ((score_of(name), many) for name, many in found.best.items())
+    lowest = "lowest" if score.better == "<=" else "highest"
+    by = f" ({', '.join(f'{one.title} {many}' for one, many in more)})" if more else ""
+    low, high = found.draws
     return (
-        f"{first}: {best} median {score.title} at equal ε in {found.best} of {found.cases} cases. "
+        f"{first}: {lowest} median {score.title} at equal ε in {most} of {found.cases} cases{by}. "
         f"{others}",
         f"A case is an ε and one of {found.sets} sets on which no constant was chosen. The "
         "method's median over draws is compared with the medians of all private methods and all "
-        "peers of the Benchmark page. Whether it is better beyond chance is not tested.",
+        f"peers of the Benchmark page; an equal median is no win. {found.left_out} cases are left "
+        "out, because not all of them have a result there: they are too slow or can't run. A "
+        f"median is over {low} to {high} draws. Whether it is better beyond chance is not tested.",
     )
