@@ -41,7 +41,7 @@ def show() -> None:
     page, title = navigate(DOORS)
     frame()  # after the side bar, because this shows the page
     st.set_page_config(page_title=f"{title} · dpviz")
-    show_title(title)
+    show_title(title, page.url_path)
     page.run()
     freeze_loaded_objects(title)
 

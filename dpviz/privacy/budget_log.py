@@ -243,7 +243,9 @@ class Log:
         number on the disk, which survives renaming but may be reused after a deletion: so the
         number counts only if the caller names the source (``proposed``: the name that a new one
         would get). The content, too, counts only then, because one record decides whether two
-        contents are equal, and no record may decide which source is debited. Raises PrivacyRefusal
+        contents are equal, and no record may decide which source is debited. The name of an upload,
+        a path without a folder, only asks, because other data may have the same name. Raises
+        PrivacyRefusal
         if the files belong to another or to several sources, or if none is named and it is not
         clear.
         """
@@ -252,7 +254,7 @@ class Log:
         same: dict[str, Origin] = {}
         for one in origins:
             known = self.paths.get(one.path) or self.paths.get(one.folder)
-            if known is not None and one.path:
+            if known is not None and one.folder:
                 sure.setdefault(known, one)
             if one.number in self.numbers and one.number:
                 known, before = self.numbers[one.number]
@@ -296,15 +298,17 @@ class Log:
                     "source."
                 )
         if source is None and not sure:
-            alike = {_kind(path): path for path in self.paths}
             for one in origins:
-                path = alike.get(_kind(one.path))
+                path = next((path for path in self.paths if _alike(one.path, path)), "")
                 if path and (not proposed or names.key(proposed) != names.key(self.paths[path])):
+                    name = os.path.basename(path)
+                    like = f"is called like {shown(name)} except for a number, a format or the "
+                    like += "mark of a copy, and that file"
+                    if name == os.path.basename(one.path):
+                        like = "has the same name as a file that"
                     raise PrivacyRefusal(
-                        f"{shown(one.path, 120)} is called like {shown(os.path.basename(path))} "
-                        "except for a number, a format or the mark of a copy, and that file was "
-                        f'released as source "{self.paths[path]}": '
-                        "name that source for copies, parts and "
+                        f"{shown(one.path, 120)} {like} was released as source "
+                        f'"{self.paths[path]}": name that source for copies, parts and '
                         "versions of the same data, otherwise name a new source."
                     )
         return next(iter(sure or doubtful or same), None)
@@ -319,6 +323,13 @@ class Log:
             remaining=(total - spent) / MICRO,
             entries=tuple(entry for entry in self.entries if entry.source == name),
         )
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two paths may be of versions of one table; the name of an upload has no folder."""
+    if not os.path.dirname(one) or not os.path.dirname(other):
+        one, other = os.path.basename(one), os.path.basename(other)
+    return bool(one and other) and _kind(one) == _kind(other)
 
 
 def _kind(path: str) -> str:

@@ -22,7 +22,8 @@ class Origin:
     """A file, a folder, or an address in a store, from which records were read.
 
     Path without links, or "" if unknown; device and number of the file on it, the same for all its
-    names, or "". Or the number has a hash of the file's content, the same for all its copies.
+    names, or "". Or the number has a hash of the file's content, the same for all its copies. A
+    path without a folder is the name of an upload.
     """
 
     path: str

@@ -60,6 +60,9 @@ KEYS = {
 
 STYLE = style("page")
 
+#: Paths of the pages with a side bar.
+WITH_SIDE_BAR = ("", *FAMILIES, "compare")
+
 
 _ENTERED, _SHOWN, _LAST = "app:entered", "app:shown", "app:last"
 
@@ -157,7 +160,7 @@ def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
     # that was open behind it. The first call finds the requested page.
     path = st.navigation(pages({}), position="hidden").url_path
     here = path or first
-    if here in (*FAMILIES, "compare") and not embedded():
+    if here in WITH_SIDE_BAR and not embedded():
         st.sidebar.html("<i></i>")  # a side bar that came later would move the page
     door = next(name for name, behind in doors.items() if here in behind)
     last: dict[str, str] = st.session_state.setdefault(_LAST, {})
@@ -190,9 +193,11 @@ def _keys() -> str:
     return f'<section class="dpv-key-list"><b>Keys</b><dl>{rows}</dl></section>'
 
 
-def show_title(title: str) -> None:
+def show_title(title: str, path: str) -> None:
     """Show the page's title as first heading; the heading is hidden if the navigation shows it."""
-    st.html(f'<h1 class="dpv-title">{html.escape(title)}</h1>')
+    # The side bar of the previous page would stay until the run ends, and then move this page.
+    alone = "" if path in WITH_SIDE_BAR else " dpv-alone"
+    st.html(f'<h1 class="dpv-title{alone}">{html.escape(title)}</h1>')
 
 
 def frame() -> None:

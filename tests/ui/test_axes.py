@@ -109,7 +109,7 @@ def test_a_release_of_the_page_is_in_its_country(home: Path, method: str) -> Non
     test = load(opened("release", method=method, **more, **LINK), "t.csv", LEIPZIG)
     checked(source_box(test.text_input).set_value("trips").run())
     press(test, "Review the release")
-    review = next(one.value for one in test.markdown if "This can't be taken back" in one.value)
+    review = next(one.value for one in test.markdown if "This is published" in one.value)
     assert "lon is the longitude (x) and lat the latitude (y)" in review
     assert "GeoJSON has \\[lon, lat\\]" in review
     assert "The largest city inside is Leipzig" in review

@@ -165,6 +165,8 @@ def test_a_change_after_the_review_asks_for_another_one(page, home: Path) -> Non
 def test_another_total_after_the_review_asks_for_another_one(page, home: Path) -> None:
     test = press(page(data="incomes", g=16), "Review the release")
     assert any("Opens a lifetime budget of 3" in one.value for one in test.markdown)
+    # The consequence of the first value is beside it, before anybody signs.
+    assert any("after this release, 2 is left for all later" in one.value for one in test.caption)
     box = next(one for one in test.number_input if one.label.startswith("Lifetime budget"))
     checked(box.set_value(999.0).run())
     assert not has_button(test, "Debit")
@@ -183,8 +185,9 @@ def test_over_budget_is_refused_and_the_budget_stays(page, home: Path) -> None:
     test = release_now(page(data="incomes", g=16, epsilon=2))
     press(test, "Prepare another release")
     assert said(test).startswith("Over budget: 1 of the lifetime budget 3 is left")
-    assert button(test, "Review the release").disabled
     assert "too small for this ε: lower ε" in test.error[0].value
+    press(test, "Review the release")
+    assert not has_button(test, "Debit")
     (account,) = accounts(home)
     assert (account.spent, len(account.entries)) == (2, 1)
     checked(control(test.number_input, "release:epsilon").set_value(1.0).run())
@@ -368,7 +371,7 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     checked(persons.set_value(1).run())
     checked(control(test.number_input, "own:cap").set_value(2).run())
     press(test, "Review the release")
-    (facts,) = (one.value for one in test.markdown if "This can't be taken back" in one.value)
+    (facts,) = (one.value for one in test.markdown if "This is published" in one.value)
     assert "moved to the border, where they may look like clusters" in facts
     press(test, "Debit")
     assert "Released as number 1" in test.success[0].value
@@ -641,7 +644,27 @@ def test_the_same_file_under_another_name_has_no_second_budget(page, home: Path)
     checked(source_box(again.text_input).set_value("village").run())
     (said,) = sources(again)[1]
     assert 'the same bytes as a file that was released as source "town"' in said
-    assert button(again, "Review the release").disabled
+    assert not has_button(again, "Review the release")
+    # Nothing green is beside a refusal, neither a badge nor a budget.
+    assert not any("green" in one.value for one in again.markdown)
+    assert not any("dpv-said" in one.proto.body for one in again.get("html"))
     checked(source_box(again.text_input).set_value("town").run())
     assert sources(again) == ("town", [])
-    assert sources(upload("visits.csv", TABLE + b"1,2,p3\n")) == ("", [])
+    assert any("green" in one.value for one in again.markdown)
+    # A changed copy is asked for its source by its name; another source is possible.
+    asks = 'has the same name as a file that was released as source "town"'
+    for name, words in (
+        ("visits.csv", asks), ("visits (1).csv", 'source "town": name that source for copies'),
+        ("trips.csv", ""),
+    ):  # fmt: skip
+        copy = upload(name, TABLE[: -3 * len(TABLE.splitlines()[-1])])
+        assert sources(copy) == ("", [])
+        for typed in ("", "village"):
+            if typed:
+                checked(source_box(copy.text_input).set_value(typed).run())
+            found = [one.value for one in copy.info if 'as source "town"' in one.value]
+            assert [words in one for one in found] == [True] * bool(words)
+        press(copy, "Review the release")
+        assert has_button(copy, "Debit")
+    checked(source_box(copy.text_input).set_value("town").run())
+    assert not any('as source "town"' in one.value for one in copy.info)

@@ -20,7 +20,7 @@ from dpviz.ui.data.own_columns import by_name
 from dpviz.ui.release import data as data_steps
 from dpviz.ui.release import rehearsal as rehearsal_panel
 from dpviz.ui.release.steps import TITLES
-from tests.support.controls import control
+from tests.support.controls import control, source_box
 from tests.ui.test_release import button, has_button, home, page, press
 from tests.ui.test_wavecluster import checked
 from tests.ui.test_working_state import visit
@@ -56,6 +56,14 @@ def hidden(test: AppTest) -> set[int]:
     return {at for at in range(1, 6) if f".st-key-release-step-{at}" in style}
 
 
+def stopped(test: AppTest) -> str:
+    """Press Next in a step that is not done: the page says why, and stays at this step."""
+    before = step(test)[0]
+    press(test, "Next")
+    assert step(test)[0] == before
+    return test.error[0].value
+
+
 @pytest.fixture
 def rehearsals(monkeypatch: pytest.MonkeyPatch) -> list[StandIn]:
     """Stand-ins of all rehearsals; each rehearsal is brief."""
@@ -81,20 +89,21 @@ def test_own_data_go_through_the_steps_and_back_without_loss(page, rehearsals) -
     assert kind.options[0] == "Own data"
     checked(kind.set_value("own").run())
     assert step(test) == (1, "")
-    assert button(test, "Next").disabled  # there is no other step without a file
+    assert stopped(test) == "Load a file above, or choose a sample set."
     load(test, table(0))
     # The columns are proposed by their names; longitude is first.
     (columns,) = (one for one in test.multiselect if one.label == "Columns")
     assert columns.value == ["lon", "lat"]
     press(test, "Next")
     assert (step(test), hidden(test)) == ((2, "1"), {1, 3, 4, 5})
-    assert button(test, "Next").disabled
+    assert stopped(test) == "Declare the bounds of both columns."
     city = next(one for one in test.selectbox if one.label == "City")
     checked(city.set_value("Berlin, Germany").run())
     assert test.query_params["domain"].startswith("13.1")
     assert step(test) == (2, "12")
     press(test, "Next")
-    assert button(test, "Next").disabled  # nobody has answered who is protected
+    # Nobody has answered who is protected.
+    assert stopped(test).endswith("whether one person can have several records.")
     checked(control(test.radio, "own:unit").set_value(1).run())
     press(test, "Next")
     (waits,) = (one.value for one in test.info if "the rehearsal waits" in one.value)
@@ -236,16 +245,16 @@ def test_a_file_that_is_not_read_stops_the_first_step_and_the_active_one_is_name
     test = load(page(data="own", columns="lon,lat"), table(0))
     press(test, "Previous")
     assert step(test) == (1, "1")
-    assert not button(test, "Next").disabled
     load(test, bytes(range(256)))
     assert step(test) == (1, "")
-    assert button(test, "Next").disabled
+    assert "rides.csv is still active" in stopped(test)
     said = "is not read: rides.csv is still active."
     assert any(said in one.value for one in test.warning)
     test.file_uploader(key="own:file").set_value(None)
     checked(test.run())
-    assert not button(test, "Next").disabled
     assert not any(said in one.value for one in test.warning)
+    press(test, "Next")
+    assert step(test)[0] == 2
 
 
 def test_the_map_of_the_place_has_lines_cities_and_no_record() -> None:
@@ -322,7 +331,8 @@ def test_answers_about_one_file_are_not_those_of_another_that_an_explorer_loaded
 def test_who_is_protected_is_asked_and_never_assumed(page, rehearsals, answer: str) -> None:
     known = {name: value for name, value in LINK.items() if name != "several"}
     test = load(page(**known), table(0))
-    assert (step(test)[0], button(test, "Next").disabled) == (3, True)
+    assert step(test)[0] == 3
+    stopped(test)
     box = control(test.radio, "own:unit")
     assert (box.label, box.value) == (
         "Can one person have several records (rows of the file)?", None,
@@ -336,7 +346,6 @@ def test_who_is_protected_is_asked_and_never_assumed(page, rehearsals, answer: s
     shown = " ".join(one.value for one in (*test.caption, *test.markdown))
     assert ("You declared that no person has more than one record" in shown) == (answer == "no")
     assert ("private if your answer is true" in shown) == (answer == "no")
-    assert not button(test, "Next").disabled
     assert ("several" in test.query_params) == (answer == "no")
     # A file without further columns has nobody to name.
     plain = b"lon,lat\n13.1,52.1\n"
@@ -394,3 +403,139 @@ def test_map_box_and_typed_bounds_always_agree(page, rehearsals, actions: list[A
                 at = cities()[title]
                 middle = [sum(one) / 2 for one in bounds]
                 assert np.allclose([at.lon, at.lat], middle, atol=0.001)
+
+
+def test_a_file_is_given_at_once_and_a_person_s_column_comes_first(page) -> None:
+    """The upload box is there without a click; numbers of rows and measurements are last."""
+    columns = ["rental_id", "customerId", "started", "lon", "lat", "minutes", "zone"]
+    rows = (f"{i},C{i % 9},2026-01-0{i % 9 + 1},12.{i:03},51.{i:03},{i},A" for i in range(90))
+    test = load(page(), "\n".join([",".join(columns), *rows]).encode())
+    assert test.query_params["data"] == "own"
+    assert control(test.segmented_control, "release:kind").value == "own"
+    asked = control(test.selectbox, "own:unit")
+    names = [one.split()[1] for one in asked.options]
+    assert names == ["at", "customerId", "zone", "rental_id", "started", "minutes"]
+    # A sample set can be chosen while the file is there, and the file can be chosen again.
+    checked(control(test.segmented_control, "release:kind").set_value("sample").run())
+    assert "own" not in test.query_params.get("data", "")
+    checked(control(test.segmented_control, "release:kind").set_value("own").run())
+    assert any("Active: rides.csv" in one.value for one in test.caption)
+
+
+def test_a_press_sends_the_text_that_is_still_typed(page, rehearsals) -> None:
+    """Neither Next nor Review needs Enter first: text and press arrive together."""
+    plan = {name: value for name, value in LINK.items() if name != "domain"}
+    test = load(page(**plan, step=2), table(0))
+    boxes = [one for one in test.text_input if one.label.endswith(": from, to")]
+    for box, bounds in zip(boxes, ("13, 14", "52, 53"), strict=True):
+        box.set_value(bounds)
+    press(test, "Next")
+    assert step(test)[0] == 3
+    press(test, "Review the release")
+    assert "Name the data source first." in [one.value for one in test.error]
+    source_box(test.text_input).set_value("rides")
+    press(test, "Review the release")
+    assert has_button(test, "Debit")
+    rehearsed(test)
+
+
+def test_bounds_that_are_the_range_of_the_file_are_said_to_the_owner_alone(page, home) -> None:
+    rows = ["13.25,52.5", "13.75,52.25", "13.5,52.75"] * 20
+    content = "\n".join(["lon,lat", *rows]).encode()
+
+    def said(domain: str) -> list[str]:
+        test = load(page(**LINK | {"domain": domain}), content)
+        return [one.value for one in test.warning if "smallest and the largest" in one.value]
+
+    assert said("13,14;52,53") == said("13.25,13.8;52.2,52.75") == []
+    (one,) = said("13.25,13.75;52,53")
+    assert 'The bounds of "lon" are exactly' in one
+    (both,) = said("13.25,13.75;52.25,52.75")
+    assert '"lon", "lat"' in both
+    test = load(page(**LINK | {"domain": "13.25,13.75;52.25,52.75"}), content)
+    checked(source_box(test.text_input).set_value("rides").run())
+    press(press(test, "Review the release"), "Debit")
+    (folder,) = (home / "releases").iterdir()
+    assert not [one for one in folder.iterdir() if b"exactly the smallest" in one.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("unit", "cap", "number", "fits"),
+    [
+        ("", 1, 300, True), ("", 1, 150, True), ("", 1, 600, True), ("", 1, 601, False),
+        ("", 1, 149, False), ("who", 2, 250_000, False), ("who", 2, 100, True),
+        ("who", 2, 50, True), ("who", 2, 49, False), ("who", 2, 101, False),
+    ],
+)  # fmt: skip
+def test_a_public_number_that_can_t_be_that_of_the_file_is_said(
+    page, unit: str, cap: int, number: int, fits: bool
+) -> None:
+    """Of 50 persons with 6 records each, 2 of each count."""
+    plan = LINK | ({"unit": unit, "cap": cap, "several": ""} if unit else {})
+    plan = {name: value for name, value in plan.items() if value != ""} | {"step": 3}
+    name = "persons" if unit else "nhat"
+    test = load(page(**plan | {name: number}), table(0))
+    assert any("can't be right for this file" in one.value for one in test.warning) != fits
+
+
+def test_a_replaced_widget_that_the_browser_sends_again_is_no_choice() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from dpviz.ui.session.state import following
+
+        session = st.session_state
+        kept, sent = session.setdefault("kept", []), session.setdefault("sent", [])
+        if "again" in session:
+            key, changed, session[key] = (*sent[0], session.pop("again"))
+            changed()
+        made = following("box", session.get("value", 1), kept.append)
+        sent.append((made["key"], made["on_change"]))
+        st.number_input("Box", **made)
+
+    test = AppTest.from_function(script).run()
+    test.session_state["value"] = 2
+    test.run()
+    assert len({key for key, _ in test.session_state["sent"]}) == 2
+    # The value that the old widget had, and then another value, which only a person can give.
+    for value, kept in ((1, []), (3, [3])):
+        test.session_state["again"] = value
+        assert not test.run().exception
+        assert test.session_state["kept"] == kept
+
+
+def test_nothing_typed_is_lost_whatever_runs_next(page, rehearsals) -> None:
+    """Each box keeps its text in runs by steps, other controls, a finished job and other pages."""
+    test = load(page(**LINK | {"step": 1}), table(0))
+
+    def box(label: str) -> Any:
+        kinds = (*test.text_input, *test.number_input, *test.text_area)
+        return next(one for one in kinds if one.label.startswith(label))
+
+    def outside() -> None:
+        checked(control(test.radio, "release:outside").set_value("clip").run())
+
+    def another_page() -> None:
+        visit(test, "kmeans")
+        visit(test, "release")
+
+    def expect_others() -> None:
+        checked(control(test.selectbox, "release:kind of clusters").set_value("wide").run())
+
+    typed: dict[str, Any] = {}
+    runs = [
+        lambda: press(test, "Next"), outside, lambda: press(test, "Next"), expect_others,
+        lambda: press(test, "Next"), lambda: rehearsed(test), another_page,
+        lambda: press(test, "Previous"), lambda: press(test, "Review the release"),
+    ]  # fmt: skip
+    texts = {
+        "Title of the report": "Rides", "lon: from": "13.1, 14", "lat: from": "52.1, 53",
+        "Records, about": 400, "Privacy budget ε": 0.7, "Name of the data source": "rides",
+        "Lifetime budget": 2.5, "Grid g": 12, "Contact": "a@example.org",
+    }  # fmt: skip
+    for (label, text), run in zip(texts.items(), runs, strict=True):
+        typed[label] = text
+        checked(box(label).set_value(text).run())
+        run()
+        assert {one: box(one).value for one in typed} == typed
+    assert has_button(test, "Debit")

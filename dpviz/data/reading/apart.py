@@ -255,10 +255,12 @@ class Upload:
         return self.known(found, released=bool(how.get("any_total")))
 
     def known(self, found: Dataset, *, released: bool) -> Dataset:
-        """The same data; for a release with the file's content as origin."""
-        if self._content is None and released:
+        """The same data; for a release with the file's name and content as origins."""
+        if not released:
+            return found
+        if self._content is None:
             self._content = content(self._data())
-        return replace(found, origins=(self._content,)) if self._content and released else found
+        return replace(found, origins=(Origin(os.path.basename(self.name)), self._content))
 
     def table(self, **how: Any) -> UploadedTable:
         """Like :func:`dpviz.data.reading.read.read_table`."""

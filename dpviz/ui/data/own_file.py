@@ -37,24 +37,34 @@ _LARGE, _PATIENCE = 2**23, 0.3
 _READER, _KNOWN_PARTS = "own:reader", "own:parts"
 
 
-def file_boxes() -> Any:
-    """Show the upload box and the field for a local path; return the file, or None."""
+def file_boxes(take: Callable[[], None] = lambda: None) -> Any:
+    """Show the upload box and the field for a local path; return the file, or None.
+
+    ``take`` is called when the user has given a file.
+    """
+
+    def uploads() -> None:
+        st.session_state[PATH] = ""
+        if st.session_state["own:file"] is not None:
+            take()
+
     uploaded: Any = st.file_uploader(
         "Your file",
         key="own:file",
         max_upload_size=UPLOAD_LIMIT // 2**20,
-        on_change=lambda: st.session_state.update({PATH: ""}),
+        on_change=uploads,
         help=ACCEPTED,
     )
     if uploaded is None:
         prepare()  # starts the reader while the user looks for the file
-    return (on_this_machine() and _file_at_path()) or uploaded
+    return (on_this_machine() and _file_at_path(take)) or uploaded
 
 
-def _file_at_path() -> LocalFile | None:
+def _file_at_path(take: Callable[[], None]) -> LocalFile | None:
     path = st.text_input(
         "Or the path of a file on this computer",
         key=PATH,
+        on_change=take,
         placeholder="/folder/points.parquet",
         persist_state="session",
         help="Use this for files that are too large to upload: dpviz reads them without a copy.",

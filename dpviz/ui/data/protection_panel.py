@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -19,6 +20,19 @@ _SAME = "7, 7.0 and 007 are one person."
 
 #: Maximum number of options that are all visible; a longer list opens.
 _FEW = 5
+
+#: Words in names of columns: what stands for a person; and rows, times and measurements.
+_PERSON = re.compile(
+    "(account|client|customer|device|driver|email|employee|guest|household|member|participant|"
+    "passenger|patient|person|phone|pupil|respondent|rider|student|subject|subscriber|user|"
+    "visitor|voter|who|worker)s?"
+)
+_NO_PERSON = re.compile(
+    "(age|altitude|amount|cost|count|created|date|day|distance|duration|end|ended|fare|height|"
+    "hour|id|income|index|km|lat|latitude|length|lon|longitude|minute|month|price|rate|record|row|"
+    "score|second|size|speed|start|started|temperature|time|timestamp|uuid|value|weight|x|y|year|"
+    "z)s?"
+)
 
 RELATION_TITLES = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
 
@@ -107,7 +121,7 @@ def ask_several(state: UrlState, columns: Sequence[str] | None) -> str:
     if state.get("unit"):
         _cap_box(state)
     elif answer is None:
-        return "Say in the step Who whether one person can have several records."
+        return 'Say in the step "Who is protected" whether one person can have several records.'
     else:
         show_caption(
             "Each record is protected by itself. If a person has several records, others may "
@@ -117,11 +131,19 @@ def ask_several(state: UrlState, columns: Sequence[str] | None) -> str:
 
 
 def _options(state: UrlState, columns: Sequence[str]) -> tuple[str, ...]:
-    """Columns that may identify persons, after "" for none.
+    """Columns that may identify persons, after "" for none, in the order of :func:`_unlikely`.
 
     The boxes have the positions, because any text may be the name of a column.
     """
-    return tuple(dict.fromkeys(("", *columns, state.get("unit"))))
+    return tuple(dict.fromkeys(("", *sorted(columns, key=_unlikely), state.get("unit"))))
+
+
+def _unlikely(column: str) -> int:
+    """Rank of a column among those that may identify persons, from its public name alone."""
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", column)
+    words = [one.lower() for one in re.findall(r"[^\W\d_]+", parted)]
+    named = [any(map(words_of.fullmatch, words)) for words_of in (_PERSON, _NO_PERSON)]
+    return 0 if named[0] else 2 if named[1] else 1
 
 
 def _cap_box(state: UrlState) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from dpviz.base.errors import listed
 from dpviz.base.numbers import counted
 from dpviz.data.cities import city_words
 from dpviz.data.dataset import Dataset
@@ -18,6 +19,7 @@ from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.data.domain_panel import cut_out, declared_panel, outside_radio
 from dpviz.ui.data.map_panel import rounded_box
 from dpviz.ui.data.own_data import check_unit, own_data
+from dpviz.ui.data.own_file import file_boxes
 from dpviz.ui.data.own_states import OwnData, memory_of
 from dpviz.ui.data.panel import ActiveData, changed_data
 from dpviz.ui.data.protection_panel import ask_several, neighbours_of, relation_radio
@@ -26,7 +28,8 @@ from dpviz.ui.data.state import FIRST, OF_ONE_SET, UPLOAD, DataState, take_sampl
 from dpviz.ui.messages import show_caption, show_warning
 from dpviz.ui.session.address import where_files_go
 from dpviz.ui.session.cache import sample_data
-from dpviz.ui.session.state import following
+from dpviz.ui.session.classroom import is_guest
+from dpviz.ui.session.state import following, latest
 from dpviz.ui.widgets.live_figure import live_figure
 from dpviz.ui.widgets.show import theme_mode
 
@@ -130,6 +133,8 @@ def _choose(state: DataState, choose: Callable[[str], None], *, many: bool) -> F
         on_change=lambda: changed_data(state),
         help="Nobody is in these data: try a release with them.",
     )
+    if not is_guest():
+        file_boxes(lambda: choose(UPLOAD))
     facts = sample(state.get("data"))
     if state.fresh:
         take_sample(state, facts, but=state.chosen)
@@ -146,6 +151,12 @@ def where_step(state: DataState, chosen: FileChoice, *, drawn: bool) -> Domain:
     with left:
         domain = declared_panel(state, chosen.dataset, chosen.identity)
         outside_radio(state)
+        if domain.declared and (names := _of_the_range(chosen, domain)):
+            show_warning(
+                f"The bounds of {listed(names)} are exactly the smallest and the largest value in "
+                "your file. Bounds from the file reveal its extreme records: type bounds that you "
+                "know without it. Only you see this sentence."
+            )
     if chosen.dataset.ndim != 2:
         return domain
     with right:
@@ -157,6 +168,16 @@ def where_step(state: DataState, chosen: FileChoice, *, drawn: bool) -> Domain:
         elif degrees:
             show_caption("Choose a city, draw a box on the map, or type both pairs of bounds.")
     return domain
+
+
+def _of_the_range(chosen: FileChoice, domain: Domain) -> list[str]:
+    """Columns of own data whose bounds are the range of the file to the digit, for the owner."""
+    if chosen.own is None or (points := chosen.own.complete.points) is None or not len(points):
+        return []
+    key = chosen.own.complete.digest
+    ends = latest("release:range", key, lambda: [*zip(points.min(0), points.max(0), strict=True)])
+    found = zip(chosen.dataset.columns, domain.bounds, ends, strict=True)
+    return [name for name, bounds, range_ in found if bounds == range_]
 
 
 def _draw_box(state: DataState, columns: tuple[str, ...], domain: Domain) -> None:

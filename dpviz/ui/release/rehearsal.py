@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from dpviz.base.numbers import counted
 from dpviz.base.work import IsCancelled, Progress
 from dpviz.data.samples import sample, sample_names
 from dpviz.data.scale import scale_of
@@ -24,6 +25,7 @@ from dpviz.release.rehearsal import (
     rehearse,
 )
 from dpviz.release.request import Request
+from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.state import DataState
 from dpviz.ui.messages import plain_text, show_caption, show_info, show_success, show_warning
 from dpviz.ui.release.controls import (
@@ -90,16 +92,21 @@ class Plan:
 
 
 def rehearsal_panel(
-    state: DataState, draft: ReleaseDraft, *, needed: bool, shown: bool = True
+    state: DataState, draft: ReleaseDraft, *, needed: bool, shown: bool, asks: bool
 ) -> None:
     """Show the rehearsal, and the only plan that it recommends.
 
     Only the names of the columns are read from the draft's data. If the result is ``needed``, the
-    rehearsal starts without a click. The maps are drawn if the step is ``shown``.
+    rehearsal starts without a click. The maps are drawn if the step is ``shown``. The public number
+    is asked here if no other step ``asks`` for it.
     """
+    plan = _controls(state, draft, asks=asks)
     plans, maps = st.columns([2, 3], gap="medium")
     with plans:
-        plan = _controls(state, draft)
+        _warn_of_true(state, draft, plan.records)
+        results = st.container()
+        _settings(plan, draft)
+    with results:
         if not plan.records:
             show_info(
                 f'Type under "{_box(draft)}" the number that public sources name: the rehearsal '
@@ -134,14 +141,22 @@ def rehearsal_panel(
             follow(job, lambda: _maps(plan, draft), every=_EVERY)
 
 
-def _controls(state: DataState, draft: ReleaseDraft) -> Plan:
+def _controls(state: DataState, draft: ReleaseDraft, *, asks: bool) -> Plan:
     """Show epsilon, the number of records and the expected clusters; return the plan."""
-    left, right = st.columns(2, vertical_alignment="bottom")
+    left, middle, right = st.columns([1, 1, 2], vertical_alignment="bottom")
     family = draft.request.family
     boxes(state, family.parameter("epsilon"), draft.active.dataset.columns, left)
+    if asks:
+        number_box(state, draft, middle)
+    _expect(state, draft, right)
+    return _plan(state, draft)
+
+
+def number_box(state: DataState, draft: ReleaseDraft, place: DeltaGenerator) -> None:
+    """Ask for the public number of records or persons; say if it does not fit the owner's file."""
     name, active = "persons" if draft.active.unit else "nhat", draft.active
     known = public_persons(state, active) if active.unit else public_records(state, active) or None
-    right.number_input(
+    place.number_input(
         plain_text(_box(draft)),
         1,
         MOST_RECORDS,
@@ -151,25 +166,35 @@ def _controls(state: DataState, draft: ReleaseDraft) -> Plan:
         "number of records or persons in the data is private. If you don't know it, type the "
         "smallest that is possible.",
     )
-    cap, records = active.neighbours.cap, public_records(state, active)
-    if active.unit and cap > 1 and records:
-        most = ", the most of a rehearsal" if records == MOST_RECORDS else f", {cap} of each person"
-        show_caption(
-            f"Rehearsed with {records:,} records{most}. If most persons have fewer records, type "
-            "fewer persons."
-        )
-    _expect(state, draft)
-    plan = _plan(state, draft)
-    _settings(plan, draft.active.dataset.columns)
-    _warn_of_true(state, draft, plan.records)
-    return plan
+    if state.has_own_data and known and (said := misfit(known, active)):
+        show_warning(said)
+
+
+def misfit(number: int, active: ActiveData) -> str:
+    """Sentence for the owner if the file can't have this public number; otherwise "".
+
+    The page shows the file's number of records to the owner, and nothing else is read. A number of
+    records may be rounded or a year old, so it may be half or twice as large.
+    """
+    records, cap = active.dataset.n, active.neighbours.cap
+    if active.unit:
+        fits, what = -(-records // cap) <= number <= records, "persons"
+        has = f"{records:,} records, at most {counted(cap, 'record')} of each person"
+    else:
+        fits, what, has = records <= 2 * number <= 4 * records, "records", f"{records:,}"
+    if fits or not records:
+        return ""
+    return (
+        f"{number:,} {what} can't be right for this file, which has {has}. Look at the public "
+        "source again, and never type a number from the file. Only you see this sentence."
+    )
 
 
 def _box(draft: ReleaseDraft) -> str:
     return "Persons, about" if draft.active.unit else "Records, about"
 
 
-def _expect(state: UrlState, draft: ReleaseDraft) -> None:
+def _expect(state: UrlState, draft: ReleaseDraft, place: DeltaGenerator) -> None:
     """Show the choice of the public data: made-up clusters, a sample set, or a public file."""
     columns = draft.active.dataset.columns
     fitting = [name for name in sample_names() if len(sample(name).columns) == len(columns)]
@@ -182,10 +207,10 @@ def _expect(state: UrlState, draft: ReleaseDraft) -> None:
     def choose(kind: str) -> None:
         state.set("standin", fitting[0] if kind == _SET else kind)
 
-    st.radio(
+    place.selectbox(
         "Clusters that you expect",
         **following("release:kind of clusters", now if now in kinds else _SET, choose, [*kinds]),
-        format_func=lambda kind: plain_text(kinds[kind]),
+        format_func=kinds.__getitem__,
         help="Choose by public knowledge, without looking at the data. The forecast is valid only "
         "for such clusters.",
     )
@@ -331,7 +356,9 @@ def _maps(plan: Plan, draft: ReleaseDraft) -> None:
     of_set = plan.public is None and plan.expected not in _SIZES
     domain = sample(plan.expected).domain if of_set else plan.request.domain
     assert domain is not None  # noqa: S101 - refused before
-    which = "recommended plan" if found.best else "plan in use"
+    which = "plan in use"
+    if best is not found.plan:
+        which = f"recommended plan ({found.change})"
     panels = small_maps(
         [(one.result, one.real) for one in best.found.drawn],
         found.places,
@@ -401,8 +428,16 @@ def _where(found: Rehearsal) -> str:
     return f"{found.stand_in}, {found.records:,} records"
 
 
-def _settings(plan: Plan, columns: Sequence[str]) -> None:
-    family, config = plan.request.family, plan.request.config
+def _settings(plan: Plan, draft: ReleaseDraft) -> None:
+    active, family, config = draft.active, plan.request.family, plan.request.config
+    cap, columns = active.neighbours.cap, active.dataset.columns
+    if active.unit and cap > 1 and plan.records:
+        at_most = plan.records == MOST_RECORDS
+        most = ", the most of a rehearsal" if at_most else f", {cap} of each person"
+        show_caption(
+            f"Rehearsed with {plan.records:,} records{most}. If most persons have fewer records, "
+            "type fewer persons."
+        )
     signs = " and ".join(family.parameter(name).sign for name in family.chosen(config))
     how = f"{signs}: chosen by the method from noisy numbers, never from looking at the data. "
     # The number of cells that a method chooses follows from the number of records.

@@ -8,14 +8,15 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.ui.messages import plain_text, show_caption
+from dpviz.ui.messages import plain_text, show_caption, show_error
 from dpviz.ui.session.state import UrlState, following
 
 TITLES = ("File", "Where", "Who is protected", "Rehearse", "Sign")
 FILE, WHERE, WHO, REHEARSE, SIGN = range(1, 6)
 
-#: Session entry: the largest number of a step that the user has opened.
-_FARTHEST = "release:farthest"
+#: Session entries: the largest number of a step that the user has opened; the step in which the
+#: user pressed Next before it was done.
+_FARTHEST, _PRESSED = "release:farthest", "release:pressed next"
 
 
 def farthest(state: UrlState) -> int:
@@ -53,8 +54,15 @@ def step_now(state: UrlState, *, placed: bool, asked: bool, own: bool) -> int:
 def show_steps(
     state: UrlState, place: DeltaGenerator, now: int, done: Collection[int], why: str
 ) -> None:
-    """Show the row of steps, with Previous and Next; ``why``: reason why the step is not done."""
+    """Show the row of steps, with Previous and Next; ``why``: reason why the step is not done.
+
+    Next can always be pressed: a press sends the text that is still typed, and then counts.
+    """
     go = partial(go_to, state)
+    pressed = st.session_state.pop(_PRESSED, None) == now
+    if pressed and not why:
+        go(now + 1)
+        st.rerun()
     with place:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.segmented_control(
@@ -79,13 +87,16 @@ def show_steps(
                 key="release:next",
                 icon=":material/arrow_forward:",
                 type="primary",
-                disabled=now == SIGN or bool(why),
-                on_click=partial(go, now + 1),
+                disabled=now == SIGN,
+                on_click=lambda: st.session_state.update({_PRESSED: now}) if why else go(now + 1),
                 help=plain_text(why) or None,
             )
         later = [title for step, title in enumerate(TITLES, 1) if step not in (*done, now)]
         words = f" Still to do: {', '.join(later)}." if later else ""
-        show_caption(f"Step {now} of {len(TITLES)}: {TITLES[now - 1]}.{words} {why}".rstrip())
+        if pressed:
+            show_error(why)
+        said = "" if pressed else why
+        show_caption(f"Step {now} of {len(TITLES)}: {TITLES[now - 1]}.{words} {said}".rstrip())
 
 
 def panels() -> list[DeltaGenerator]:
@@ -99,5 +110,10 @@ def show_only(step: int) -> None:
     Their widgets stay in the page, so no choice is lost; neither keyboard nor screen reader reaches
     them.
     """
-    hidden = [f".st-key-release-step-{one}" for one in range(1, len(TITLES) + 1) if one != step]
+    # With their wrappers, which would keep the gaps between the places.
+    hidden = [
+        f"[data-testid=stLayoutWrapper]:has(>.st-key-release-step-{one})"
+        for one in range(1, len(TITLES) + 1)
+        if one != step
+    ]
     st.html(f"<style>{', '.join(hidden)} {{ display: none; }}</style>")

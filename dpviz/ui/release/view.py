@@ -23,6 +23,7 @@ from dpviz.family.parameter import CHOOSE
 from dpviz.privacy.budget_log import Account, decimal, granted
 from dpviz.privacy.explain import explain_epsilon, promises_little
 from dpviz.privacy.lifetime_budget import Budget
+from dpviz.privacy.origin import Origin
 from dpviz.release import Released, refusal, release
 from dpviz.release.files import written
 from dpviz.release.geojson import clusters, published, without_doubtful
@@ -30,6 +31,7 @@ from dpviz.release.package import LONGEST, asked, checked
 from dpviz.release.pictures import domain_svg
 from dpviz.release.tables import accuracy_words, doubt_words, earlier_words, headline, quote
 from dpviz.ui.data.not_taken import show_not_taken
+from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.protection_panel import RELATION_TITLES
 from dpviz.ui.data.state import DataState
 from dpviz.ui.messages import (
@@ -43,7 +45,13 @@ from dpviz.ui.messages import (
 )
 from dpviz.ui.release.controls import ReleaseDraft, declared, draft_of, method_panel, new_folder
 from dpviz.ui.release.data import active_data, file_step, where_step, who_step
-from dpviz.ui.release.rehearsal import is_rehearsed, rehearsal_panel, rehearsed, rehearsing
+from dpviz.ui.release.rehearsal import (
+    is_rehearsed,
+    number_box,
+    rehearsal_panel,
+    rehearsed,
+    rehearsing,
+)
 from dpviz.ui.release.steps import (
     FILE,
     REHEARSE,
@@ -64,8 +72,8 @@ from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.readouts import show_bar
 
-_REVIEWED, _DONE, _SOURCE, _TOTAL = (
-    f"release:{name}" for name in ("reviewed", "done", "source", "total")
+_REVIEWED, _ASKED, _DONE, _SOURCE, _TOTAL = (
+    f"release:{name}" for name in ("reviewed", "asked", "done", "source", "total")
 )
 
 _FILE = (
@@ -97,9 +105,9 @@ def build(state: DataState) -> None:
     """Draw the page."""
     if embedded():
         raise InputError("A release is not made in a frame: open this page in its own window.")
+    # On a phone this heading replaces the page's title. It gets the focus after a release.
+    st.container(key="release-title").header("Publish once, safely", help=_TUNING)
     if not bundle():
-        # On a phone this heading replaces the page's title.
-        st.container(key="release-title").header("Publish once, safely", help=_TUNING)
         show_not_taken(state)
         steps(state)
     state.write()
@@ -144,14 +152,11 @@ def steps(state: DataState) -> None:
         meaning = st.container()
     with sign:
         _ask("Who pays, and what is published?", _SIGN)
-        title = st.text_input(
-            "Title of the report (optional)", key="release:title", persist_state="session"
-        )
-        if said := title_words(title, active.dataset.columns, active.domain.bounds):
-            show_warning(said)
-        about, wrong = _about_form()
+        title, about, wrong = _about_form(active)
+        if now != REHEARSE:
+            stop = st.container()
     draft = draft_of(state, active, title, about)
-    refused = stop_by(state, draft, missing, stop if now == REHEARSE else sign)
+    refused = stop_by(state, draft, missing, stop)
     known = not refused and is_rehearsed(state, draft)
     is_done = {FILE: not chosen.unread, WHERE: placed, WHO: farthest(state) > WHO and not missing,
                REHEARSE: known}  # fmt: skip
@@ -160,20 +165,27 @@ def steps(state: DataState) -> None:
     why = chosen.unread if now == FILE else missing if now == WHO else why
     show_steps(state, head, now, done, why)
     show_only(now)
+    if now == WHO and not missing:
+        number_box(state, draft, who)
     if not refused:
         with settings:
-            reviewed = _REVIEWED in st.session_state
-            rehearsal_panel(state, draft, needed=reviewed or now == REHEARSE, shown=now == REHEARSE)
+            reviewed, at = _REVIEWED in st.session_state, now == REHEARSE
+            rehearsal_panel(state, draft, needed=reviewed or at, shown=at, asks=now != WHO)
+    unpaid = False
     with sign:
         if owner_panel():
-            source, total = payer(draft)
-            budget_bar(source, total, draft.request.config.epsilon)
+            source, total, unpaid = payer(draft)
+            if not refused and not unpaid:
+                budget_bar(source, total, draft.request.config.epsilon)
             config, persons = draft.request.config, draft.request.persons
             with meaning:
                 left = _remaining(source, total)
                 epsilon_panel(config.epsilon, config.neighbours, persons=persons, left=left)
-            if not refused and not wrong:
-                confirm(state, draft, source, total)
+            if not refused and not wrong and not unpaid:
+                unpaid = confirm(state, draft, source, total)
+    if not refused and not unpaid:
+        with stop:
+            _promise(draft)
 
 
 def _ask(question: str, more: str) -> None:
@@ -182,9 +194,12 @@ def _ask(question: str, more: str) -> None:
     show_caption(more)
 
 
-def _about_form() -> tuple[dict[str, str | list[str]], bool]:
-    """Ask for the owner's words; return them, and whether they can't be used."""
-    with st.expander("Your words for a registry and an ethics board (optional)"):
+def _about_form(active: ActiveData) -> tuple[str, dict[str, str | list[str]], bool]:
+    """Ask for the title and the owner's words; return them, and whether they can't be used."""
+    with st.expander("Title, and your words for a registry and an ethics board (optional)"):
+        title = st.text_input("Title of the report", key="release:title", persist_state="session")
+        if said := title_words(title, active.dataset.columns, active.domain.bounds):
+            show_warning(said)
         show_caption("They are published as they are, and the files say that they are yours.")
         given: dict[str, str | list[str]] = {}
         for one in asked().values():
@@ -200,14 +215,14 @@ def _about_form() -> tuple[dict[str, str | list[str]], bool]:
                 )
                 given[one.name] = text.splitlines() if one.kind == "list" else text
         try:
-            return checked(given), False
+            return title, checked(given), False
         except InputError as error:
             show_error(error)
-            return {}, True
+            return title, {}, True
 
 
 def stop_by(state: UrlState, draft: ReleaseDraft, missing: str, place: DeltaGenerator) -> str:
-    """Show why the draft can't be released, or what its epsilon promises; return the reason.
+    """Show why the draft can't be released; return the reason.
 
     ``missing`` says what the user has not answered yet.
     """
@@ -217,37 +232,39 @@ def stop_by(state: UrlState, draft: ReleaseDraft, missing: str, place: DeltaGene
         or mixed_up(draft.active.dataset.columns, domain)
         or missing
     )
-    with place:
-        if reason:
+    if reason:
+        with place:
             show_error(f"Refused: {reason}", icon=":material/block:")
             if config.variant != "sound":
                 st.button("Use the sound variant", on_click=lambda: state.set("variant", "sound"))
-        else:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                if promises_little(config.epsilon):
-                    st.badge("proof holds; promises little", color="orange", width="content")
-                elif draft.request.one_record_each:
-                    st.badge("private if your answer is true", color="orange", width="content")
-                else:
-                    st.badge("private", icon=":material/check:", color="green", width="content")
-                show_caption(
-                    explain_epsilon(
-                        config.epsilon, config.neighbours, persons=draft.request.persons
-                    )
-                )
-            if draft.request.one_record_each:
-                show_caption(
-                    "You declared that no person has more than one record. Nothing checks this: a "
-                    "person with m records is protected only by m times ε."
-                )
     return reason
+
+
+def _promise(draft: ReleaseDraft) -> None:
+    """Show what epsilon promises; never beside a refusal, because a refused release is not made."""
+    config = draft.request.config
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if promises_little(config.epsilon):
+            st.badge("proof holds; promises little", color="orange", width="content")
+        elif draft.request.one_record_each:
+            st.badge("private if your answer is true", color="orange", width="content")
+        else:
+            st.badge("private", icon=":material/check:", color="green", width="content")
+        show_caption(
+            explain_epsilon(config.epsilon, config.neighbours, persons=draft.request.persons)
+        )
+    if draft.request.one_record_each:
+        show_caption(
+            "You declared that no person has more than one record. Nothing checks this: a "
+            "person with m records is protected only by m times ε."
+        )
 
 
 # -- who pays ----------------------------------------------------------------------------
 
 
-def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
-    """Ask which source's budget is debited; return its name, and the total if it is new.
+def payer(draft: ReleaseDraft) -> tuple[str, float | None, bool]:
+    """Ask which source's budget is debited; return its name, the total if new, and a refusal.
 
     The owner chooses the name. A new version of the data continues with the same budget. The
     proposed name is the name of the sample set, or of the source for which the local file was used
@@ -274,14 +291,14 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
         help="One name for all versions of the data. The name stays in the budget file, and no "
         "bundle contains it.",
     ).strip()
-    account = _account(source)
-    try:
-        budget.owner(origins, source or None)
-    except PrivacyRefusal as error:
-        if source:
-            show_error(f"Refused: {error}", icon=":material/block:")
-        else:
-            show_info(error, ":material/info:")
+    account, objection = _account(source), _objection(budget, origins, source)
+    refused = bool(source and objection)
+    if refused:
+        show_error(f"Refused: {objection}", icon=":material/block:")
+    elif account is None and (said := _objection(budget, origins, "")):
+        # It stays beside a new name, because the file may be a changed copy.
+        show_info(said, ":material/info:")
+    if objection:
         source = ""
     if account is not None:
         right.text_input(
@@ -290,7 +307,7 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
             disabled=True,
             key=f"{_TOTAL}:known",
         )
-        return source, None
+        return source, None, refused
     total = right.number_input(
         "Lifetime budget of this source",
         0.01,
@@ -302,7 +319,28 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
         "changed later.",
         persist_state="session",
     )
-    return source, float(total)
+    if not refused:
+        with left:
+            show_caption(
+                "A changed copy of a table (more rows, fewer rows, another format) needs the name "
+                "of the table: both have the same persons, so they share one budget."
+            )
+        rest = max(0.0, round(granted(total) - granted(draft.request.config.epsilon), 6))
+        with right:
+            show_caption(
+                f"For ever: after this release, {decimal(rest)} is left for all later releases of "
+                "this source, and nobody can raise it."
+            )
+    return source, float(total), refused
+
+
+def _objection(budget: Budget, origins: tuple[Origin, ...], source: str) -> str:
+    """Why a source ("" before a name is typed) can't be that of these files; "" if it can."""
+    try:
+        budget.owner(origins, source or None)
+    except PrivacyRefusal as error:
+        return str(error)
+    return ""
 
 
 def _account(source: str) -> Account | None:
@@ -386,8 +424,15 @@ def _entries(account: Account) -> None:
 # -- two steps ---------------------------------------------------------------------------
 
 
-def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
-    """Release in two steps: the user reviews the debit and the published data, then confirms."""
+def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> bool:
+    """Release in two steps: the user reviews the debit and the published data, then confirms.
+
+    Returns whether the release was refused.
+    """
+    # The heading gets the focus when a press removes its button.
+    st.markdown("### Review and sign")
+    asked = st.session_state.pop(_ASKED, False)
+    over = bool(source) and granted(draft.request.config.epsilon) > _remaining(source, total)
     # The budget file is included, because another key means another budget file.
     fingerprint = (*draft.fingerprint, source, budget_file())
     reviewed, opening = st.session_state.get(_REVIEWED, (None, None))
@@ -397,46 +442,47 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         st.session_state.pop(_REVIEWED)
         show_info("Something was changed after the review: review it again.", ":material/info:")
         reviewed = None
+    if asked and source and not over:
+        st.session_state[_REVIEWED] = (fingerprint, total)
+        st.rerun()  # the review starts the rehearsal, which is above
     if reviewed is None:
-        over = bool(source) and granted(draft.request.config.epsilon) > _remaining(source, total)
+        # Always enabled: a press sends the name that is still typed, and then counts.
         st.button(
             "Review the release",
             icon=":material/checklist:",
-            disabled=not source or over,
-            on_click=lambda: st.session_state.update({_REVIEWED: (fingerprint, total)}),
-            help=None if source else "Name the data source first.",
+            on_click=lambda: st.session_state.update({_ASKED: True}),
         )
         if over:
             some = _remaining(source, total) > 0
             way = "is too small for this ε: lower ε" if some else "is used up"
             show_error(f"The lifetime budget of this source {way}.")
-            return
-        # Both sentences have one line, so the page's height stays the same while the user types.
-        show_caption(
-            "The review says what will be published; nothing is debited yet."
-            if source
-            else "Name the data source to continue."
-        )
-        return
+        elif asked:
+            show_error("Name the data source first.")
+        else:
+            # Both sentences have one line, so the page's height stays the same during typing.
+            show_caption(
+                "The review says what will be published; nothing is debited yet."
+                if source
+                else "Name the data source to continue."
+            )
+        return over
     _review(state, draft, source, total)
-    left, right, _ = st.columns([2, 1, 2])
     waits, early = rehearsing(state, draft), not is_rehearsed(state, draft)
-    debit = f"Debit ε {decimal(granted(draft.request.config.epsilon))} and release"
-    go = left.button(
-        plain_text(f"{debit} without the rehearsal" if early else debit),
-        # The key does not depend on the label, so that a click during a change of label counts.
-        key="release:debit",
-        type="secondary" if early else "primary",
-        icon=":material/lock_open:",
-        width="stretch",
-    )
-    right.button("Back", width="stretch", on_click=partial(_forget, _REVIEWED))
     if waits:
         show_caption("The rehearsal is still running: wait for its result, or release without it.")
     elif early:
         show_caption("Nothing was rehearsed: the step Rehearse shows what can be lost.")
-    if go:
-        _go(draft, source, total)
+    debit = f"Debit ε {decimal(granted(draft.request.config.epsilon))} and release"
+    with st.container(key="release-sign", horizontal=True):
+        go = st.button(
+            plain_text(f"{debit} without the rehearsal" if early else debit),
+            # The key does not depend on the label, so that a click during a change of label counts.
+            key="release:debit",
+            type="secondary" if early else "primary",
+            icon=":material/lock_open:",
+        )
+        st.button("Back", on_click=partial(_forget, _REVIEWED))
+    return go and _go(draft, source, total)
 
 
 def _forget(entry: str) -> None:
@@ -458,47 +504,55 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         else "each record by itself; a person with several records is protected less"
         + "; you declared that there is none, and nothing checks this" * request.one_record_each
     )
-    opening = []
+    once = [
+        f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”. It "
+        "stays spent, whatever the result.",
+        "Runs the method once, with noise that nobody can repeat.",
+    ]
     if total is not None:
-        opening = [
+        once.append(
             f"Opens a lifetime budget of {decimal(granted(total))} for “{source}”, which can't be "
-            "changed later. Is this source a new version of data that already has a budget? Then "
-            "go back and give the name of that budget."
-        ]
+            "changed later. A new version of data with a budget? Then go back and give its name."
+        )
     clips = request.outside == "clip"
-    facts = [
-        f"Data: {draft.active.title}; {_bounds(draft)}; points outside are "
+    published = [
+        f"{_bounds(draft)}; points outside are "
         f"{'moved to the border, where they may look like clusters' * clips or 'left out'}.",
         *_axes(draft),
         f"Method: {card.title}, sound; {parameters}.{_left(draft)}",
-        *_left_out(draft),
-        f"Protects {unit}; neighbouring data sets have {RELATION_TITLES[neighbours.relation]}.",
-        rehearsed(state, draft),
-        *opening,
+        "Private cells or centres, private counts, names of the columns, ledger, title and day; "
+        "with a report of one page, and files for a registry, an ethics board and a repository.",
         *([f"Your words are published as they are: {', '.join(draft.about)}."] * bool(draft.about)),
-        f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”, then "
-        "runs the method once, with noise that nobody can repeat.",
-        "The bundle: private cells or centres, private counts, parameters, domain, names of the "
-        "columns, ledger, title and day; as JSON, CSV, GeoJSON, pictures and a report of one page, "
-        "and files for a registry, an ethics board and a repository. "
-        "It has no true count, no score, no number of records, no seed and no file name.",
-        f"Why it is private: {card.variant('sound').reason}",
+        "No true count, no score, no number of records, no seed and no file name.",
     ]
+    relation = RELATION_TITLES[neighbours.relation]
+    protected = f"{unit[0].upper()}{unit[1:]}; neighbouring data sets have {relation}."
+    mine = [f"Data: {draft.active.title}.", *_left_out(draft), rehearsed(state, draft)]
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        _facts("This can't be taken back.", once)
+        _facts("This is published.", published)
+    with right:
+        _facts("This is protected.", [protected])
+        with st.expander("Why it is private"):
+            show_caption(card.variant("sound").reason)
+        _facts("Only you see this.", mine)
+        domain = request.domain
+        if domain is not None and domain.ndim == 2:
+            picture = domain_svg(draft.active.dataset.columns, domain).encode()
+            _show_svg(picture, "Declared domain", "14rem")
+
+
+def _facts(title: str, facts: list[str]) -> None:
     st.markdown(
-        "**This can't be taken back.** After the run the budget stays spent, whatever the result."
-        "\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
+        f"**{plain_text(title)}**\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
     )
-    domain = request.domain
-    if domain is not None and domain.ndim == 2:
-        _show_svg(
-            domain_svg(draft.active.dataset.columns, domain).encode(), "Declared domain", "22rem"
-        )
 
 
 def _left_out(draft: ReleaseDraft) -> list[str]:
     """What the reader and the cap left out of the data, for the owner only."""
     notes = (one for one in draft.active.dataset.notes if "left out" in one)
-    return [f"{one} This is true, so keep it secret; the bundle does not have it." for one in notes]
+    return [f"{one} This is true, so keep it secret." for one in notes]
 
 
 def _axes(draft: ReleaseDraft) -> list[str]:
@@ -531,8 +585,8 @@ def _bounds(draft: ReleaseDraft) -> str:
     )
 
 
-def _go(draft: ReleaseDraft, source: str, total: float | None) -> None:
-    """Release; first delete the confirmation, so that a second click has no effect."""
+def _go(draft: ReleaseDraft, source: str, total: float | None) -> bool:
+    """Release, or return True; first delete the confirmation: a second click has no effect."""
     _forget(_REVIEWED)
     try:
         with st.spinner("Debiting and drawing …"):
@@ -561,6 +615,7 @@ def _go(draft: ReleaseDraft, source: str, total: float | None) -> None:
         show_error(f"{where} can't be written ({reason(error)}): {way}.")
     else:
         st.rerun()
+    return True
 
 
 # -- the bundle --------------------------------------------------------------------------

@@ -341,15 +341,19 @@ def following(
     # ``keep`` stores the user's choice; if it does not, the choice is undone. Select boxes and
     # radio buttons need ``options``. ``initial`` is the name of the argument for the initial value.
     number = st.session_state.get(f"{base}:changes", 0)
-    if st.session_state.get(f"{base}@{number}", value) != value:
+    shown = st.session_state.get(f"{base}@{number}", value)
+    if shown != value:
+        st.session_state[f"{base}:replaced"] = (number, shown)
         number += 1
         st.session_state[f"{base}:changes"] = number
     key = f"{base}@{number}"
 
     def changed() -> None:
         found = st.session_state[key]
-        # If titles have changed, the browser sends an old title, which becomes None.
-        if options is None or found in options:
+        # The browser may send a replaced widget once more, with the value that it had: this is no
+        # choice of the user. After a change of titles it sends an old title, which becomes None.
+        sent_again = st.session_state.get(f"{base}:replaced") == (number, found)
+        if not sent_again and (options is None or found in options):
             keep(found)
 
     arguments = {"key": key, "on_change": changed}
