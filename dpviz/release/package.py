@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.serialize import jsonable
 from dpviz.base.tables import read_rows
-from dpviz.privacy.explain import guess_words, scale_words
+from dpviz.privacy.explain import guess_words, scale_words, times_at_most
 from dpviz.release.formatting import printable
-from dpviz.release.report import environment
+from dpviz.release.report import environment, spots_of
 from dpviz.release.tables import (
     Document,
     accuracy_words,
@@ -191,6 +191,7 @@ def _values(document: Document, about: About) -> dict[str, Any]:
     """Values of all templates: the document, words on it, and every fact by its name."""
     ledger = document["privacy"]["ledger"]
     missing = [one for one in facts() if one.tier and one.name not in about]
+    clusters = cluster_facts(document)
     values: dict[str, Any] = {
         **document,
         "title": printable(title(document)),
@@ -201,10 +202,12 @@ def _values(document: Document, about: About) -> dict[str, Any]:
         "accuracy_words": accuracy_words(document),
         "counting_words": counting_words(document),
         "guess_words": guess_words(document["privacy"]["epsilon"], _unit(document)),
+        "times": times_at_most(document["privacy"]["epsilon"]),
         "scale_words": scale_words(document["privacy"]["epsilon"]),
         "earlier_words": earlier_words(document),
         "doubt_words": doubt_words(document),
-        "clusters": cluster_facts(document),
+        "clusters": clusters,
+        "spots": spots_of(document, clusters),
         "counting": counting_step(document),
         "steps": list(dict.fromkeys(spend["step"] for spend in ledger)),
         "mechanisms": list(dict.fromkeys(spend["mechanism"] for spend in ledger)),

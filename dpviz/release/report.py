@@ -58,7 +58,7 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
         title=title(document),
         headline=headline(document),
         quote=quote(document),
-        spots=_spots(document, facts),
+        spots=spots_of(document, facts),
         accuracy_words=accuracy_words(document),
         counting_words=counting_words(document),
         run_line=run_line(document),
@@ -105,7 +105,7 @@ def _printable(value: Any) -> Any:
     return value if hasattr(value, "__html__") else printable(str(value))
 
 
-def _spots(document: Document, facts: Sequence[ClusterFacts]) -> list[dict[str, Any]]:
+def spots_of(document: Document, facts: Sequence[ClusterFacts]) -> list[dict[str, Any]]:
     """Clusters of the first page: sure ones first, then the largest; each number has its band."""
     columns, spacings = document["domain"]["columns"], _spacings(document)
     listed = []
