@@ -55,6 +55,7 @@ def _counted(kind: Evidence, rows: Sequence[Row]) -> str:
 _SAID: tuple[tuple[State, str, str], ...] = (
     ("close", "is close", "are close"),
     ("differs", "differs", "differ"),
+    ("says nothing", "is true but says nothing", "are true but say nothing"),
     ("can't tell", "is not decided by the draws", "are not decided by the draws"),
     ("arithmetic", "is the paper's arithmetic", "are the paper's arithmetic"),
     ("not at hand", "needs data that we do not have", "need data that we do not have"),

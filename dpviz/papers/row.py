@@ -22,7 +22,14 @@ FILES = sorted(Path(__file__).parent.glob("[0-9]*.toml"))
 MEASURED = {file.name[:3]: file.with_suffix(".json") for file in FILES}
 
 State = Literal[
-    "as printed", "close", "can't tell", "differs", "arithmetic", "not at hand", "not possible"
+    "as printed",
+    "close",
+    "can't tell",
+    "differs",
+    "says nothing",
+    "arithmetic",
+    "not at hand",
+    "not possible",
 ]
 
 STATES: tuple[State, ...] = get_args(State)
@@ -175,6 +182,7 @@ class Row:
     one, the state is ``declared``, never as printed. ``about``: evidence that is not usual for the
     kind. ``measure`` ("chen.bound" in
     ``tests/benchmarks/papers/chen.py``) takes ``given``. ``shown_as``: format of ``value``.
+    ``condition``: the claim says when the statement says anything; otherwise it is true, but empty.
     ``proof``: page with a proof, which a measurement can only refute. ``slow``: too long for a
     test. ``why``: reason why it is not as printed.
     """
@@ -190,6 +198,7 @@ class Row:
     measure: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
     shown_as: str = ""
+    condition: bool = False
     proof: str = ""
     slow: bool = False
     declared: State | None = None
@@ -215,6 +224,8 @@ class Row:
         if found is None:
             return "not possible"
         state = self.claim.judge(found)
+        if self.condition and state == "differs":
+            return "says nothing"
         return "as printed" if self.proof and state == "can't tell" else state
 
     @property

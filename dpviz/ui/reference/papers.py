@@ -25,6 +25,7 @@ _STATES: dict[State, tuple[str, str, str]] = {
     "close": ("≈", "Close", "dpv-near"),
     "can't tell": ("?", "Can't tell", "dpv-none"),
     "differs": ("≠", "Differs", "dpv-no"),
+    "says nothing": ("∅", "Says nothing", "dpv-none"),
     "arithmetic": ("=", "Arithmetic", "dpv-none"),
     "not at hand": ("–", "Data not at hand", "dpv-none"),
     "not possible": ("–", "Not possible", "dpv-none"),
