@@ -249,7 +249,7 @@ def changed(plan: Request, other: Request) -> str:
         for name in family.choosing
         if before or getattr(config, name) != getattr(plan.config, name)
     ]
-    return ", ".join([*words, *values]) + " by hand" * bool(before)
+    return ", ".join([*words, *values]) + ", set by you" * bool(before)
 
 
 def made_up(

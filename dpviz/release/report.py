@@ -25,6 +25,7 @@ from dpviz.release.tables import (
     count_words,
     counting_step,
     counting_words,
+    counts_persons,
     doubt_words,
     earlier_words,
     headline,
@@ -118,7 +119,8 @@ def spots_of(document: Document, facts: Sequence[ClusterFacts]) -> list[dict[str
             f"{cut(name, 20)} {' to '.join(fixed(value, spacing) for value in place)}"
             for name, place, spacing in zip(columns, places, spacings, strict=True)
         )
-        listed.append({"number": one.number, "where": where, "count": count_words(one),
+        count = count_words(one, once=counts_persons(document))
+        listed.append({"number": one.number, "where": where, "count": count,
                        "doubtful": bool(one.doubtful)})  # fmt: skip
     return listed
 

@@ -429,30 +429,45 @@ def quote(document: Document) -> str:
             low = largest.band[0]
             if any(one.band and one.band[1] >= low for one in facts if one is not largest):
                 which = "one of the largest"
+            has = f"has {count_words(largest, once=counts_persons(document))}"
             if len(sure) == 1:
-                found += f". It {f'is {where}, and ' if where else ''}has {count_words(largest)}"
+                found += f". It {f'is {where}, and ' if where else ''}{has}"
             else:
-                found += f"; {which}{f', {where},' if where else ''} has {count_words(largest)}"
+                found += f"; {which}{f', {where},' if where else ''} {has}"
         elif where and len(sure) == 1:
             found += f". It is {where}"
-    cap = "" if "records (" not in found else f" {counting_words(document)}"
+    cap = "" if " has about " not in found else f" {counting_words(document)}"
     unit = "a given person" if privacy["unit"] == "person" else "a given record"
     return f"{found}.{cap} Whoever {guess_words(privacy['epsilon'], unit)}."
 
 
-def count_words(facts: ClusterFacts) -> str:
-    """Noisy number of records with its band: "about 482 records (422 to 542)"; "" if unknown."""
+def count_words(facts: ClusterFacts, *, once: bool = False) -> str:
+    """Noisy number with its band: "about 482 records (422 to 542)"; "" if unknown.
+
+    If each person is counted ``once``, it is a number of persons.
+    """
     if facts.count is None or facts.band is None:
         return ""
-    return f"about {number(round(facts.count))} records ({facts.band[0]:,} to {facts.band[1]:,})"
+    what = "persons" if once else "records"
+    return f"about {number(round(facts.count))} {what} ({facts.band[0]:,} to {facts.band[1]:,})"
+
+
+def counts_persons(document: Document) -> bool:
+    """Whether each person is counted once, so that numbers of records are numbers of persons."""
+    privacy = document["privacy"]
+    return bool(privacy["unit"] == "person" and privacy["cap"] == 1)
 
 
 def counting_words(document: Document) -> str:
     """Sentence that says how many records of one person are counted."""
     privacy = document["privacy"]
     if privacy["unit"] == "person":
-        are = "is" if privacy["cap"] == 1 else "are"
-        return f"At most {counted(privacy['cap'], 'record')} of each person {are} counted."
+        if privacy["cap"] == 1:
+            return "Each person is counted once, by one record that was chosen at random."
+        return (
+            f"At most {privacy['cap']:,} records of each person are counted, chosen at random, so "
+            "all records together may be many more."
+        )
     if privacy.get("one_record_each"):
         return "The owner declared that no person has more than one record."
     return "Records are counted, not persons: a person may have several."
@@ -470,8 +485,10 @@ def accuracy_words(document: Document) -> list[str]:
         level = f"{known['level']:.0%}"
         if facts:
             said.append(
-                f"In brackets: the smallest and the largest number that fit. In {level} of "
-                "releases, the brackets of all clusters hold."
+                f"In brackets: the smallest and the largest number that fit the noise. In {level} "
+                "of releases, the brackets of all clusters hold."
+                + " They don't say how the random choice of records changes the numbers."
+                * (document["privacy"]["unit"] == "person")
             )
         placed = [one.within for one in facts if one.within]
         if placed and any(one.within and place_words(document, one) for one in facts):

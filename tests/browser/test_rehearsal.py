@@ -140,7 +140,7 @@ def test_the_recommended_plan_is_taken_stays_on_other_pages_and_is_undone_by_bac
     expect(told).to_be_visible()
     # The forecast is only for small clusters.
     expect(page.get_by_text("Are your clusters small")).to_have_count(0)
-    button = page.get_by_role("button", name=re.compile("^Take "))
+    button = page.get_by_role("button", name=re.compile("^Use the recommended plan"))
     expect(button).to_have_count(1)
     button.click()
     page.get_by_text("Method and all settings").click()

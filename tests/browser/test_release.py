@@ -331,7 +331,7 @@ def test_an_owner_releases_rides_with_15_actions_in_5_minutes(
     told.first.wait_for()
     settled(watched)
     expect(map_of).to_have_count(9)
-    take = page.get_by_role("button", name=re.compile("^Take "))
+    take = page.get_by_role("button", name=re.compile("^Use the recommended plan"))
     if take.count():
         expect(told.first).to_be_in_viewport()
         expect(take).to_be_in_viewport(ratio=1)

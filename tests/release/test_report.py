@@ -135,8 +135,14 @@ def test_the_sentence_has_place_number_band_and_promise() -> None:
 @pytest.mark.parametrize(
     ("privacy", "said"),
     [
-        ({"unit": "person", "cap": 1}, "At most 1 record of each person is counted."),
-        ({"unit": "person", "cap": 3}, "At most 3 records of each person are counted."),
+        (
+            {"unit": "person", "cap": 1},
+            "Each person is counted once, by one record that was chosen at random.",
+        ),
+        (
+            {"unit": "person", "cap": 3},
+            "At most 3 records of each person are counted, chosen at random",
+        ),
         ({"one_record_each": True}, "The owner declared that no person has more than one record."),
         ({}, "Records are counted, not persons: a person may have several."),
     ],
@@ -146,6 +152,10 @@ def test_the_first_page_says_how_many_records_of_a_person_are_counted(privacy, s
     document["privacy"] |= privacy
     assert said in quote(document)
     assert said in listed(first_page(document), None)
+    # Only if each person is counted once, the number of records is that of persons.
+    once = privacy.get("cap") == 1
+    assert bool(re.search(r"about [\d,]+ persons \(", quote(document))) == once
+    assert bool(re.search(r"about [\d,]+ records \(", quote(document))) != once
     jsonschema.validate(document, json.loads(schema()))
 
 

@@ -498,7 +498,7 @@ def test_the_owner_s_words_are_reviewed_and_published_as_theirs(page, home: Path
             {"g": "76", "p": "0.98"},
         ),
         pytest.param(
-            {"method": "privqt", "choose": "private"}, "g 50, p 0.9 by hand",
+            {"method": "privqt", "choose": "private"}, "g 50, p 0.9, set by you",
             {"g": "50", "p": "0.9", "choose": "given"}, marks=pytest.mark.exhaustive,
         ),
         ({"method": "gupt", "k": 5, "epsilon": 1}, "DP-Refine", {"method": "dprefine"}),
@@ -528,9 +528,9 @@ def test_the_one_recommended_plan_is_taken_by_a_button_and_stays_on_the_screen(
     # There is only one piece of advice: other sizes of clusters and other sets are not mentioned.
     assert not any("in hindsight" in one.value for one in test.caption)
     expected = said.partition("expect about ")[2].split()[0]
-    press(test, f"Take {button_says}")
+    press(test, f"Use the recommended plan: {button_says}")
     assert {name: test.query_params[name] for name in changes} == changes
-    assert not has_button(test, "Take")
+    assert not has_button(test, "Use the recommended")
     # The forecast of the chosen plan is shown immediately, and is the same as in the advice.
     for _ in range(2):
         assert any("The plan in use is the recommended one" in one.value for one in test.success)
@@ -664,6 +664,14 @@ def test_the_same_file_under_another_name_has_no_second_budget(page, home: Path)
                 checked(source_box(copy.text_input).set_value(typed).run())
             found = [one.value for one in copy.info if 'as source "town"' in one.value]
             assert [words in one for one in found] == [True] * bool(words)
+        # Whether both have the same persons, only the owner can say.
+        (asked,) = (one for one in copy.selectbox if one.label.startswith("Is a person of this"))
+        assert not has_button(copy, "Review the release")
+        checked(asked.set_value(1).run())
+        assert any("type “town” as the name" in one.value for one in copy.error)
+        assert not has_button(copy, "Review the release")
+        (asked,) = (one for one in copy.selectbox if one.label.startswith("Is a person of this"))
+        checked(asked.set_value(0).run())
         press(copy, "Review the release")
         assert has_button(copy, "Debit")
     checked(source_box(copy.text_input).set_value("town").run())

@@ -37,9 +37,9 @@ def show_left_out(data: Dataset) -> None:
     rows = data.unread
     if rows and rows.rows:
         with st.container(horizontal=True, vertical_alignment="center"):
-            who = "It" if data.dropped == 1 else "They"
+            who = counted(rows.rows, "row")
             if empty := data.dropped - rows.rows:
-                who = f"{empty:,} of them lack a value, and {rows.rows:,}"
+                who = f"{counted(empty, 'row')} without a value; {who} that"
             show_caption(f"{who} can't be read. Each row is judged by a look at this row alone.")
             _show(rows)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import streamlit as st
 
-from dpviz.base.errors import listed
+from dpviz.base.errors import listed, shown
 from dpviz.base.numbers import counted
 from dpviz.data.cities import city_words
 from dpviz.data.dataset import Dataset
@@ -206,11 +207,31 @@ def who_step(state: DataState, chosen: FileChoice) -> tuple[Neighbours, str]:
     """
     columns = chosen.unit_columns
     missing = ask_several(state, columns)
-    if chosen.own:
-        check_unit(state, chosen.own)
+    if own := chosen.own:
+        check_unit(state, own)
+        for note in chosen.dataset.notes:
+            if "of each person" in note:
+                show_caption(f"Only you see this: {note}")
     with st.expander("More: what may differ between two data sets"):
         relation_radio(state)
     return neighbours_of(state, columns), missing
+
+
+def own_value_each_row(active: ActiveData) -> str:
+    """Sentence for the owner if no two rows have the same person; otherwise "".
+
+    A number of each row, such as that of a receipt, tells no persons apart.
+    """
+    units = active.complete.units
+    if not active.unit or units is None or len(units) < 2:
+        return ""
+    key = (active.complete.digest, active.unit)
+    if not latest("release:own value", key, lambda: len(np.unique(units)) == len(units)):
+        return ""
+    return (
+        f"Each row has its own value of {shown(active.unit)}, so this column names rows, not "
+        "persons: a person with several rows is protected less. Only you see this sentence."
+    )
 
 
 def active_data(

@@ -8,7 +8,6 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.base.numbers import counted
 from dpviz.base.work import IsCancelled, Progress
 from dpviz.data.samples import sample, sample_names
 from dpviz.data.scale import scale_of
@@ -155,7 +154,7 @@ def _controls(state: DataState, draft: ReleaseDraft, *, asks: bool) -> Plan:
 def number_box(state: DataState, draft: ReleaseDraft, place: DeltaGenerator) -> None:
     """Ask for the public number of records or persons; say if it does not fit the owner's file."""
     name, active = "persons" if draft.active.unit else "nhat", draft.active
-    known = public_persons(state, active) if active.unit else public_records(state, active) or None
+    known = public_number(state, active)
     place.number_input(
         plain_text(_box(draft)),
         1,
@@ -173,21 +172,25 @@ def number_box(state: DataState, draft: ReleaseDraft, place: DeltaGenerator) -> 
 def misfit(number: int, active: ActiveData) -> str:
     """Sentence for the owner if the file can't have this public number; otherwise "".
 
-    The page shows the file's number of records to the owner, and nothing else is read. A number of
-    records may be rounded or a year old, so it may be half or twice as large.
+    The page shows the file's number of records to the owner, and nothing else is read. A public
+    number may be rounded or a year old, so it may be half or twice as large. The sentence has no
+    number of the file, because nobody shall type that.
     """
-    records, cap = active.dataset.n, active.neighbours.cap
-    if active.unit:
-        fits, what = -(-records // cap) <= number <= records, "persons"
-        has = f"{records:,} records, at most {counted(cap, 'record')} of each person"
-    else:
-        fits, what, has = records <= 2 * number <= 4 * records, "records", f"{records:,}"
-    if fits or not records:
+    records, what = active.dataset.n, "persons" if active.unit else "records"
+    least = -(-records // active.neighbours.cap) if active.unit else records
+    if not records or least <= 2 * number <= 4 * records:
         return ""
+    far = "far more" if number > records else "far fewer"
     return (
-        f"{number:,} {what} can't be right for this file, which has {has}. Look at the public "
-        "source again, and never type a number from the file. Only you see this sentence."
+        f"{number:,} {what} are {far} than this file has, so the rehearsal does not fit. Look at "
+        "the public source again, and never type a number from the file. Only you see this "
+        "sentence."
     )
+
+
+def public_number(state: UrlState, active: ActiveData) -> int | None:
+    """Public number of records, or of persons, that the user has typed; None without one."""
+    return public_persons(state, active) if active.unit else public_records(state, active) or None
 
 
 def _box(draft: ReleaseDraft) -> str:
@@ -403,7 +406,7 @@ def _offer(state: UrlState, plan: Plan) -> None:
     if found is None or found.best is None or found.best is found.plan:
         return
     st.button(
-        plain_text(f"Take {found.change}"),
+        plain_text(f"Use the recommended plan: {found.change}"),
         key="release:take",
         type="primary",
         on_click=partial(_take, state, plan, found),

@@ -44,10 +44,18 @@ from dpviz.ui.messages import (
     show_warning,
 )
 from dpviz.ui.release.controls import ReleaseDraft, declared, draft_of, method_panel, new_folder
-from dpviz.ui.release.data import active_data, file_step, where_step, who_step
+from dpviz.ui.release.data import (
+    active_data,
+    file_step,
+    own_value_each_row,
+    where_step,
+    who_step,
+)
 from dpviz.ui.release.rehearsal import (
     is_rehearsed,
+    misfit,
     number_box,
+    public_number,
     rehearsal_panel,
     rehearsed,
     rehearsing,
@@ -246,7 +254,7 @@ def _promise(draft: ReleaseDraft) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if promises_little(config.epsilon):
             st.badge("proof holds; promises little", color="orange", width="content")
-        elif draft.request.one_record_each:
+        elif draft.request.one_record_each or own_value_each_row(draft.active):
             st.badge("private if your answer is true", color="orange", width="content")
         else:
             st.badge("private", icon=":material/check:", color="green", width="content")
@@ -298,6 +306,8 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None, bool]:
     elif account is None and (said := _objection(budget, origins, "")):
         # It stays beside a new name, because the file may be a changed copy.
         show_info(said, ":material/info:")
+    if source and account is None and not refused and known and sample is None:
+        refused = not _other_persons(source, [one.id for one in known])
     if objection:
         source = ""
     if account is not None:
@@ -332,6 +342,32 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None, bool]:
                 "this source, and nobody can raise it."
             )
     return source, float(total), refused
+
+
+def _other_persons(source: str, known: list[str]) -> bool:
+    """Ask whether a person of a new source is in another source; return whether the answer is no.
+
+    Nothing in the data can tell, because one record may decide.
+    """
+    answers = ["no", *known]
+    answer = st.selectbox(
+        "Is a person of this file also in a source with a budget?",
+        range(len(answers)),
+        None,
+        format_func=lambda at: f"Yes, in “{answers[at]}”" if at else "No, nobody",
+        placeholder="choose an answer",
+        key=f"{_SOURCE}:others:{source}",
+        persist_state="session",
+    )
+    if answer:
+        show_error(
+            f"Refused: type “{answers[answer]}” as the name of the data source. Both have the same "
+            "persons, so they share its budget.",
+            icon=":material/block:",
+        )
+    elif answer is None:
+        show_caption("Answer this to continue: two budgets for one person would break the promise.")
+    return answer == 0
 
 
 def _objection(budget: Budget, origins: tuple[Origin, ...], source: str) -> str:
@@ -424,7 +460,7 @@ def _entries(account: Account) -> None:
 # -- two steps ---------------------------------------------------------------------------
 
 
-def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> bool:
+def confirm(state: DataState, draft: ReleaseDraft, source: str, total: float | None) -> bool:
     """Release in two steps: the user reviews the debit and the published data, then confirms.
 
     Returns whether the release was refused.
@@ -466,6 +502,11 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
                 else "Name the data source to continue."
             )
         return over
+    number = public_number(state, draft.active) if state.has_own_data else None
+    if number and (said := misfit(number, draft.active)):
+        show_warning(said)
+    if said := own_value_each_row(draft.active):
+        show_warning(said)
     _review(state, draft, source, total)
     waits, early = rehearsing(state, draft), not is_rehearsed(state, draft)
     if waits:
