@@ -47,9 +47,8 @@ _NUMBER = re.compile(
 Named = tuple[str, Any]
 
 
-def loaded(target: str) -> Any:
-    """Return the class (or function that makes an estimator) of MODULE:NAME or FILE.py:NAME."""
-    place, _, name = target.rpartition(":")
+def module_of(place: str) -> Any:
+    """Return the module MODULE or FILE.py; modules beside a file can be imported, too."""
     if place.endswith(".py"):
         path = Path(place)
         spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -59,9 +58,14 @@ def loaded(target: str) -> Any:
         sys.modules[path.stem] = module
         sys.path.insert(0, str(path.resolve().parent))
         spec.loader.exec_module(module)
-    else:
-        module = importlib.import_module(place)
-    found: Any = module
+        return module
+    return importlib.import_module(place)
+
+
+def loaded(target: str) -> Any:
+    """Return the class (or function that makes an estimator) of MODULE:NAME or FILE.py:NAME."""
+    place, _, name = target.rpartition(":")
+    found = module_of(place)
     for part in name.split("."):
         found = getattr(found, part)
     return found
@@ -252,7 +256,8 @@ def main() -> None:
     _limit_memory(asked["memory"])
     warnings.simplefilter("ignore")
     try:
-        code: Any = Estimator(asked) if asked["target"] else Program(asked)
+        runner = loaded(asked["runner"]) if asked.get("runner") else Estimator
+        code: Any = runner(asked) if asked["target"] else Program(asked)
     except Exception as error:
         say({"failed": words(error)})
         return
