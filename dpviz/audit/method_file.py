@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 from dpviz.audit.external_runs import module_of, words
 from dpviz.base.errors import InputError, shown
 from dpviz.families import CARDS, FAMILIES
 from dpviz.family.card import Card
-from dpviz.family.method import check_method, method_of
+from dpviz.family.method import method_of
 from dpviz.family.parameter import check_option
 from dpviz.privacy.secure import LATTICE
 
@@ -17,20 +19,28 @@ _SECONDS = 0.025
 def add_file(path: str) -> str:
     """Add the method of a file to its family, for this process; return the method's name.
 
-    The file has a ``CARD`` and ``run``, like the files in the folders ``methods``. Raises
-    InputError if it can't be loaded, or if its name is that of another method.
+    Raises InputError if the file can't be loaded, or :func:`add_module` refuses it.
     """
-    named = f'"{shown(path, 120)}"'
     try:
         module = module_of(path)
-        card, _ = module.CARD, module.run
     except (Exception, SystemExit) as error:  # anybody's code may fail in any way
         raise InputError(
-            f"{named} can't be loaded ({shown(words(error), 200)}): give a file with a CARD and a "
-            "function run."
+            f'"{shown(path, 120)}" can\'t be loaded ({shown(words(error), 200)}): give the file of '
+            "a method."
         ) from None
-    if not isinstance(card, Card) or not card.spends:
-        raise InputError(f"CARD of {named} is no card of a method that spends epsilon: mend it.")
+    return add_module(module)
+
+
+def add_module(module: ModuleType) -> str:
+    """Add the method of a module, which has a ``CARD`` and ``run`` like those in ``methods``.
+
+    Raises InputError if it has none, spends no epsilon, or has the name of another method.
+    """
+    name, card = shown(module.__name__), getattr(module, "CARD", None)
+    if not isinstance(card, Card) or not callable(getattr(module, "run", None)):
+        raise InputError(f"{name} is no method: give it a CARD and a function run.")
+    if not card.spends:
+        raise InputError(f"{name} spends no epsilon: add epsilon to the parameters of its CARD.")
     check_option("family", card.family, FAMILIES)
     if card.name in CARDS:
         raise InputError(f'method "{shown(card.name)}" exists already: choose another name.')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import asdict
 
 from dpviz.base.errors import InputError, shown
@@ -23,7 +24,10 @@ def benchmark_command(given: argparse.Namespace) -> tuple[Report, str]:
             "FILE.py:CLASS of an estimator."
         )
     if given.out is not None:
-        check_out(given.out, "the file to write, for example --out entry.csv")
+        check_out(given.out, "the file to write, for example --out draws.csv")
+        # All draws take minutes, so look for a folder that can't be written before them.
+        if not os.access(os.path.dirname(given.out) or ".", os.W_OK):
+            raise InputError(f'--out "{shown(given.out, 120)}" can\'t be written: choose another file.')
     found = enter(
         given.method,
         sets=given.sets,
@@ -86,7 +90,7 @@ def _as_text(given: argparse.Namespace, found: Standing) -> str:
 
 
 def _row(cell: Cell, ours: list[str]) -> list[str]:
-    lost = f" against {title_of(cell.best)}" if cell.verdict == "lost" else ""
+    lost = f" against {', '.join(map(title_of, cell.better))}" if cell.better else ""
     numbers = [cell.median, *(cell.medians[name] for name in ours)]
     return [
         cell.data,

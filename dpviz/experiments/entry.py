@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dpviz.audit.external import CodeProcess
-from dpviz.audit.external_runs import Estimator, Named
-from dpviz.audit.method_file import add_file
+from dpviz.audit.external_runs import Estimator, Named, module_of
+from dpviz.audit.method_file import add_module
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
 from dpviz.base.lazy import pandas as pd
@@ -50,9 +50,9 @@ ENTRY = "entry"
 class Cell:
     """The entry on one data set at one epsilon: its draws, of which ``failed`` gave no result.
 
-    ``medians`` of our methods, of which ``best`` has the best. ``verdict``: "won" if the entry is
-    better than each of our methods, "lost" if one of ours is better than the entry, otherwise
-    "open". Both by a sign test over seeds with 99% confidence, for all our methods together.
+    ``medians`` of our methods by name. ``verdict``: "won" if the entry is
+    better than each of our methods, "lost" if one of ours (``better``) is better than the entry,
+    otherwise "open"; by a sign test over seeds with 99% confidence, for all our methods together.
     """
 
     data: str
@@ -62,8 +62,8 @@ class Cell:
     median: float
     low: float
     high: float
-    best: str
     medians: Mapping[str, float]
+    better: tuple[str, ...]
     verdict: str
 
 
@@ -176,21 +176,15 @@ def enter(
 
 def _cell(part: pd.DataFrame, data: str, epsilon: float, score: str, *, lower: bool) -> Cell:
     wide = part.pivot(index="seed", columns="method", values=score)
-    own, others = wide.pop(ENTRY), wide
-    medians = {name: band(others[name]).median for name in others}
-    best = (min if lower else max)(medians, key=lambda name: medians[name])
-    # Two infinite scores are alike; a positive difference means that the entry is worse.
-    off = [
-        np.where(own == other, 0.0, own - other) * (1 if lower else -1)
-        for _, other in others.items()
-    ]
-    if all(sign_interval(one)[1] < 0 for one in off):
-        verdict = "won"
-    # One of several methods may be better by chance.
-    elif any(sign_interval(one, 1 - (1 - CONFIDENCE) / len(off))[0] > 0 for one in off):
-        verdict = "lost"
-    else:
-        verdict = "open"
+    own = wide[ENTRY]
+    names = [name for name in part["method"].unique() if name != ENTRY]
+    # A positive difference means that the entry is worse; two infinite scores are alike.
+    sign = 1.0 if lower else -1.0
+    off = {name: np.where(own == wide[name], 0.0, sign * (own - wide[name])) for name in names}
+    # One of several methods may be better by chance, so each needs a higher confidence.
+    each = 1 - (1 - CONFIDENCE) / len(names)
+    better = tuple(name for name in names if sign_interval(off[name], each)[0] > 0)
+    won = all(sign_interval(one)[1] < 0 for one in off.values())
     found = asdict(band(own))
     del found["mean"]
     return Cell(
@@ -198,9 +192,9 @@ def _cell(part: pd.DataFrame, data: str, epsilon: float, score: str, *, lower: b
         epsilon=float(epsilon),
         draws=len(own),
         failed=int(np.isinf(own).sum()),
-        best=best,
-        medians={name: medians[name] for name in part["method"].unique() if name != ENTRY},
-        verdict=verdict,
+        medians={name: band(wide[name]).median for name in names},
+        better=better,
+        verdict="won" if won else "lost" if better else "open",
         **found,
     )
 
@@ -271,7 +265,7 @@ class EntryRuns:
     def __init__(self, asked: Mapping[str, Any]) -> None:
         self.data, self.estimator, self.unseen = asked["data"], None, {}
         if asked["target"].endswith(".py"):
-            self.method = add_file(asked["target"])
+            self.method = add_module(module_of(asked["target"]))
             self.family = FAMILIES[CARDS[self.method].family]
         else:
             self.estimator = Estimator(asked)
@@ -293,12 +287,17 @@ class EntryRuns:
 
     def begin(self, given: Mapping[str, Any]) -> None:
         """Find the true clusters; make an estimator once."""
-        own = {} if self.estimator else given
-        suited = {**self.family.suited(sample(self.data)), **own}
-        taken = {name: one for name, one in suited.items() if self.card.parameter(name)}
-        config = self.family.config(
-            method=self.method, variant=self.card.taken("sound"), **taken
+        suited = {
+            name: value
+            for name, value in self.family.suited(sample(self.data)).items()
+            if self.card.parameter(name)
+        }
+        usual = self.family.config(
+            method=self.method, variant=self.card.taken("sound"), **suited
         )
+        config = usual if self.estimator else replace(usual, **given)
+        if self.family.true_settings(config) != self.family.true_settings(usual):
+            raise InputError("they change the true clusters, which are those of all methods")
         data = load_sample(self.data)
         self.trial = trial_of(data, config, data.domain)
         self.trial.true()
@@ -312,6 +311,9 @@ class EntryRuns:
         """Make one draw, and yield its scores."""
         trial = self.trial.at(epsilon=float(points[0, 0]))
         one = self._fitted(trial, seed) if self.estimator else trial.draw(seed)
+        centers = trial.centers(one)
+        if centers is not None and len(centers) > trial.config.clusters:
+            raise InputError(f"it has {len(centers)} centres, more than K = {trial.config.clusters}")
         names = _scores(self.family)
         found = trial.scores(one, seed, names)
         yield "scores", np.array([found[name] for name in names])
@@ -327,9 +329,9 @@ class EntryRuns:
         if not found:
             raise InputError(f"it has no {_CENTERS} after fit")
         centers = found[0]
-        most = (config.clusters, domain.ndim)
-        if centers.ndim != 2 or not 1 <= len(centers) <= most[0] or centers.shape[1] != most[1]:
-            raise InputError(f"{_CENTERS} has the shape {centers.shape} in place of {most}")
+        if centers.ndim != 2 or not len(centers) or centers.shape[1] != domain.ndim:
+            shape = (config.clusters, domain.ndim)
+            raise InputError(f"{_CENTERS} has the shape {centers.shape} in place of {shape}")
         if not np.isfinite(centers).all():
             raise InputError(f"{_CENTERS} has numbers that are not finite")
         return self.family.from_centers(config, lows + np.clip(centers, 0, 1) * sides)
