@@ -372,7 +372,8 @@ class CodeProcess:
     """The process that runs the code; ends with the ``with`` block.
 
     ``asked`` has the target, or the command, and limits. ``runner`` is ``MODULE:CLASS`` of a class
-    that runs the target instead of :class:`dpviz.audit.external_runs.Estimator`.
+    that runs the target instead of :class:`dpviz.audit.external_runs.Estimator`; ``gives`` names
+    what else can be the target.
     """
 
     def __init__(self, code: str, asked: Mapping[str, Any], seconds: float) -> None:
@@ -380,6 +381,7 @@ class CodeProcess:
         self.unseen: dict[str, str] = {}
 
     def __enter__(self) -> CodeProcess:
+        """Start the process, and load the code in it."""
         # A killed process can't remove its files.
         self._folder = TemporaryDirectory(prefix="dpviz-audit-")
         self._process = subprocess.Popen(
@@ -402,9 +404,10 @@ class CodeProcess:
         self._say(json.dumps({**self._asked, **more}))
         facts = self._answer(_LOADING, "while it was loaded")
         if "failed" in facts:
+            gives = self._asked.get("gives", "")
             raise InputError(
                 f"{shown(self._code, 120)} can't be loaded ({shown(facts['failed'], 200)}): give "
-                f"{self._asked.get('gives', 'MODULE:CLASS or FILE.py:CLASS of an estimator with fit')}."
+                f"{gives}MODULE:CLASS or FILE.py:CLASS of an estimator with fit."
             )
         return facts
 
@@ -497,6 +500,7 @@ class CodeProcess:
             self._process.kill()
 
     def __exit__(self, *_: object) -> None:
+        """End the process and all its programs."""
         self._kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):

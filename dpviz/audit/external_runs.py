@@ -51,11 +51,14 @@ def module_of(place: str) -> Any:
     """Return the module MODULE or FILE.py; modules beside a file can be imported, too."""
     if place.endswith(".py"):
         path = Path(place)
-        spec = importlib.util.spec_from_file_location(path.stem, path)
+        # A file may have the name of a library, which other code still needs.
+        taken = path.stem in sys.modules or path.stem in sys.stdlib_module_names
+        name = f"{path.stem}_" if taken else path.stem
+        spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None or not path.exists():
             raise FileNotFoundError(f"there is no file {place}")
         module = importlib.util.module_from_spec(spec)
-        sys.modules[path.stem] = module
+        sys.modules[name] = module
         sys.path.insert(0, str(path.resolve().parent))
         spec.loader.exec_module(module)
         return module

@@ -27,7 +27,9 @@ def benchmark_command(given: argparse.Namespace) -> tuple[Report, str]:
         check_out(given.out, "the file to write, for example --out draws.csv")
         # All draws take minutes, so look for a folder that can't be written before them.
         if not os.access(os.path.dirname(given.out) or ".", os.W_OK):
-            raise InputError(f'--out "{shown(given.out, 120)}" can\'t be written: choose another file.')
+            raise InputError(
+                f'--out "{shown(given.out, 120)}" can\'t be written: choose another file.'
+            )
     found = enter(
         given.method,
         sets=given.sets,

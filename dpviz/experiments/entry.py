@@ -215,11 +215,10 @@ def _drawn(
     work: Work,
 ) -> tuple[dict[str, Any], list[dict[str, Any]], list[str]]:
     """Facts of the entry, its rows on one data set, and notes about draws without a result."""
-    gives = "a file with a CARD and a function run, or MODULE:CLASS or FILE.py:CLASS of an estimator"
     asked = {
         "target": target,
         "runner": f"{__name__}:{EntryRuns.__name__}",
-        "gives": gives,
+        "gives": "a file with a CARD and a function run, or ",
         "data": data,
         "box": [[0.0, 1.0]],
         "probes": [],
@@ -238,7 +237,7 @@ def _drawn(
                 epsilon = pending.pop(0)
                 where = f"on {data} at epsilon {epsilon:g}"
                 for seed in seeds:
-                    scores: Sequence[float] = [math.nan] * len(names)
+                    scores: Floats = np.full(len(names), math.nan)
                     if not ended:
                         try:
                             (found,) = process.rows(np.array([[epsilon]]), [seed], where)
@@ -251,7 +250,7 @@ def _drawn(
                             else:
                                 scores = next(part for one, _, part in found if one == "scores")
                     key = {"data": data, "method": ENTRY, "epsilon": epsilon, "seed": seed}
-                    rows.append({**key, **dict(zip(names, scores, strict=True))})
+                    rows.append({**key, **dict(zip(names, scores.tolist(), strict=True))})
                     work.advance()
     return facts, rows, notes
 
@@ -263,7 +262,8 @@ class EntryRuns:
     """
 
     def __init__(self, asked: Mapping[str, Any]) -> None:
-        self.data, self.estimator, self.unseen = asked["data"], None, {}
+        self.data, self.estimator = asked["data"], None
+        self.unseen: dict[str, str] = {}
         if asked["target"].endswith(".py"):
             self.method = add_module(module_of(asked["target"]))
             self.family = FAMILIES[CARDS[self.method].family]
@@ -275,7 +275,7 @@ class EntryRuns:
 
     def facts(self) -> dict[str, Any]:
         """Family and title of the entry, and the parameters that a user may give."""
-        facts = {"family": self.family.name, "title": "", "notes": [], "seed": None}
+        facts: dict[str, Any] = {"family": self.family.name, "title": "", "notes": [], "seed": None}
         if self.estimator:
             return {**facts, **self.estimator.facts()}
         variant = self.card.variant("sound")
@@ -292,9 +292,7 @@ class EntryRuns:
             for name, value in self.family.suited(sample(self.data)).items()
             if self.card.parameter(name)
         }
-        usual = self.family.config(
-            method=self.method, variant=self.card.taken("sound"), **suited
-        )
+        usual = self.family.config(method=self.method, variant=self.card.taken("sound"), **suited)
         config = usual if self.estimator else replace(usual, **given)
         if self.family.true_settings(config) != self.family.true_settings(usual):
             raise InputError("they change the true clusters, which are those of all methods")
@@ -313,13 +311,15 @@ class EntryRuns:
         one = self._fitted(trial, seed) if self.estimator else trial.draw(seed)
         centers = trial.centers(one)
         if centers is not None and len(centers) > trial.config.clusters:
-            raise InputError(f"it has {len(centers)} centres, more than K = {trial.config.clusters}")
+            raise InputError(
+                f"it has {len(centers)} centres, more than K = {trial.config.clusters}"
+            )
         names = _scores(self.family)
         found = trial.scores(one, seed, names)
         yield "scores", np.array([found[name] for name in names])
 
     def _fitted(self, trial: Any, seed: int) -> Any:
-        """Run of the estimator on the records in the unit cube; centres outside move to its side."""
+        """Run the estimator on records in the unit cube; centres outside move to its side."""
         assert self.estimator  # noqa: S101 - the caller's question
         domain, config = trial.material.domain, trial.config
         lows, sides = domain.lows, domain.highs - domain.lows

@@ -147,7 +147,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         self.methods[method.card.name] = method
 
     def from_centers(self, config: C, centers: Floats) -> R:
-        """Return a run with centres (K, d) that other code found; InputError if none has centres."""
+        """Return a run with centres (K, d) that other code found; InputError without centres."""
         raise InputError(f"{self.title} methods have no centres: give a method as a file.")
 
     def material_settings(self, config: C) -> Hashable:

@@ -57,9 +57,7 @@ def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> list[floa
     return [float(one) for one in np.sort(values)[outwards.astype(int)]]
 
 
-def sign_interval(
-    values: ArrayLike, confidence: float = CONFIDENCE
-) -> tuple[float, float]:
+def sign_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Ends of the interval of the sign test for the median of a distribution, from values (R,).
 
     It holds the median with a probability of at least ``confidence``, for any distribution; with

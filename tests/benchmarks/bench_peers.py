@@ -79,9 +79,7 @@ PEERS = {
     "dpm": _peer(
         "dpm", (*_DIFFPRIVLIB, "fast-histogram==0.14"), "UzL-PrivSec/dp-mondrian-clustering"
     ),
-    "emmc": _peer(
-        "emmc", (*_COMMON, "scikit-learn==1.9.1"), "UzL-PrivSec/dp-kmeans-max-cover"
-    ),
+    "emmc": _peer("emmc", (*_COMMON, "scikit-learn==1.9.1"), "UzL-PrivSec/dp-kmeans-max-cover"),
 }
 
 _LOCK = Lock()

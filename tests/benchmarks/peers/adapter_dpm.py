@@ -13,7 +13,7 @@ from sklearn.cluster import KMeans
 
 sys.path.insert(0, sys.argv[2])
 
-from dpm import DPM  # noqa: E402 - of the checkout
+from dpm import DPM
 
 
 def fit(points, clusters, epsilon, seed):

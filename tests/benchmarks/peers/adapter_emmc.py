@@ -11,7 +11,7 @@ from protocol import serve
 
 sys.path.insert(0, sys.argv[2])
 
-from emmc import EMMC  # noqa: E402 - of the checkout
+from emmc import EMMC
 
 
 def fit(points, clusters, epsilon, seed):
