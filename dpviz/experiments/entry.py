@@ -130,7 +130,7 @@ def enter(
         if not least <= value <= most:
             raise InputError(f"{name} = {shown(value)}: give a number from {least:g} to {most:g}.")
     subjects = tuple(map(subject_of_sample, sets))
-    seeds = np.random.default_rng(secret).choice(2**53, draws, replace=False).tolist()
+    seeds = sorted(np.random.default_rng(secret).choice(2**53, draws, replace=False).tolist())
     work = Work(len(sets) * len(epsilons) * draws, "draws", progress)
     limits = {"seconds": seconds, "memory": memory}
     parts = [_drawn(target, one, epsilons, seeds, given or {}, limits, work) for one in sets]

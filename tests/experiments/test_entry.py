@@ -52,12 +52,12 @@ def means(tmp_path):
 
 def test_a_copy_of_our_method_has_its_numbers_and_no_verdict(tmp_path):
     (tmp_path / "copy.py").write_text(COPY, encoding="utf-8")
-    how = {"sets": ["tiny4", "incomes"], "epsilons": [1.0], "methods": ["dplloyd"]}
+    how = {"sets": ["tiny4"], "epsilons": [1.0], "methods": ["dplloyd"]}
     first = enter(str(tmp_path / "copy.py"), secret=7, draws=9, **how)
     table = first.table.set_index(["data", "seed"])
     ours, own = (table[table["method"] == name] for name in ("dplloyd", ENTRY))
     pd.testing.assert_frame_equal(ours.drop(columns="method"), own.drop(columns="method"))
-    assert [cell.verdict for cell in first.cells] == ["open", "open"]
+    assert [cell.verdict for cell in first.cells] == ["open"]
     again = enter(str(tmp_path / "copy.py"), secret=first.secret, draws=9, **how)
     pd.testing.assert_frame_equal(first.table, again.table)
 
@@ -86,8 +86,15 @@ def test_fewer_centres_are_compared_with_the_best_k_centres(means):
 
 
 @pytest.mark.parametrize(
-    ("how", "said"), [("hangs", "did not end within 1 s"), ("dies", "exit status 3")]
-)
+    ("how", "said"),
+    [
+        ("dies", "exit status 3"),
+        pytest.param(
+            "hangs", "did not end within 1 s",
+            marks=pytest.mark.exhaustive(reason="a process that dies, daily, ends at the same place"),
+        ),
+    ],
+)  # fmt: skip
 def test_a_draw_without_an_end_is_worse_than_all_others(means, how, said):
     found = enter(
         means, sets=["tiny4"], epsilons=[0.5, 1.0], given={"how": how}, methods=["dplloyd"],
@@ -99,6 +106,7 @@ def test_a_draw_without_an_end_is_worse_than_all_others(means, how, said):
     assert any(said in note and "tiny4 at epsilon 0.5" in note for note in found.notes)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("how", "said"),
     [
@@ -154,9 +162,9 @@ def test_a_win_is_over_each_method_and_a_loss_to_one():
 
 def test_chance_seldom_gives_a_verdict():
     rng = np.random.default_rng(0)
-    found = [verdict(*rng.random((3, 10)))[0] for _ in range(1_000)]
-    # With a probability of 1% of a verdict, 22 or more of 1,000 have a probability of 0.1%.
-    assert sum(one != "open" for one in found) < 22
+    found = [verdict(*rng.random((3, 10)))[0] for _ in range(300)]
+    # With a probability of 1% of a verdict, 10 or more of 300 have a probability of 0.1%.
+    assert sum(one != "open" for one in found) < 10
 
 
 def test_no_ratio_is_below_1():
