@@ -91,7 +91,7 @@ def test_fewer_centres_are_compared_with_the_best_k_centres(means):
         ("dies", "exit status 3"),
         pytest.param(
             "hangs", "did not end within 1 s",
-            marks=pytest.mark.exhaustive(reason="a process that dies, daily, ends at the same place"),
+            marks=pytest.mark.exhaustive(reason="a process that dies is the same, daily"),
         ),
     ],
 )  # fmt: skip
