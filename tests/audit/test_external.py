@@ -305,7 +305,7 @@ def test_the_command_has_the_keys_of_the_contract(capsys: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ([], "METHOD is missing: give a method, MODULE:CLASS"),
+        ([], "METHOD is missing: give a method, FILE.py, MODULE:CLASS"),
         (["no.such:Class"], "can't be loaded (ModuleNotFoundError: No module named 'no'"),
         (["nothing.py:Class"], "can't be loaded (FileNotFoundError: there is no file nothing.py"),
         ([f"{FILE}:None"], "can't be loaded (AttributeError"),
