@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from dataclasses import asdict
 
@@ -61,7 +62,7 @@ def benchmark_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def _as_text(given: argparse.Namespace, found: Standing) -> str:
-    ours = [*found.cells[0].medians]
+    ours = [*dict.fromkeys(name for cell in found.cells for name in cell.medians)]
     sign = score_of(found.score)
     better = "smaller" if sign.better == "<=" else "larger"
     head = ["data", "epsilon", "entry", *map(title_of, ours), "verdict"]
@@ -93,7 +94,7 @@ def _as_text(given: argparse.Namespace, found: Standing) -> str:
 
 def _row(cell: Cell, ours: list[str]) -> list[str]:
     lost = f" against {', '.join(map(title_of, cell.better))}" if cell.better else ""
-    numbers = [cell.median, *(cell.medians[name] for name in ours)]
+    numbers = [cell.median, *(cell.medians.get(name, math.nan) for name in ours)]
     return [
         cell.data,
         f"{cell.epsilon:g}",

@@ -130,6 +130,9 @@ def enter(
         if not least <= value <= most:
             raise InputError(f"{name} = {shown(value)}: give a number from {least:g} to {most:g}.")
     subjects = tuple(map(subject_of_sample, sets))
+    spending = [name for name, card in CARDS.items() if card.spends]
+    for method in methods or ():
+        check_option("methods", method, spending)
     seeds = sorted(np.random.default_rng(secret).choice(2**53, draws, replace=False).tolist())
     work = Work(len(sets) * len(epsilons) * draws, "draws", progress)
     limits = {"seconds": seconds, "memory": memory}
@@ -142,8 +145,8 @@ def enter(
     if own[score].isna().all():
         raise InputError(f"no draw of {shown(target, 120)} has a result: {notes[0]}")
     methods = tuple(family.compared if methods is None else methods)
-    for name in methods:
-        check_option("methods", name, [one for one in family.methods if CARDS[one].spends])
+    for method in methods:
+        check_option("methods", method, [one for one in spending if one in family.methods])
     plan = Plan(
         subjects=subjects,
         methods=methods,
@@ -182,9 +185,9 @@ def _cell(part: pd.DataFrame, data: str, epsilon: float, score: str, *, lower: b
     sign = 1.0 if lower else -1.0
     off = {name: np.where(own == wide[name], 0.0, sign * (own - wide[name])) for name in names}
     # One of several methods may be better by chance, so each needs a higher confidence.
-    each = 1 - (1 - CONFIDENCE) / len(names)
+    each = 1 - (1 - CONFIDENCE) / max(len(names), 1)
     better = tuple(name for name in names if sign_interval(off[name], each)[0] > 0)
-    won = all(sign_interval(one)[1] < 0 for one in off.values())
+    won = bool(off) and all(sign_interval(one)[1] < 0 for one in off.values())
     found = asdict(band(own))
     del found["mean"]
     return Cell(

@@ -150,6 +150,7 @@ def verdict(own, *others, lower=True):
 def test_a_win_is_over_each_method_and_a_loss_to_one():
     low, high = np.arange(10.0), np.arange(10.0) + 1
     assert verdict(low, high, high) == ("won", ())
+    assert verdict(low) == ("open", ())  # no method of ours ran
     assert verdict(low, high, low) == ("open", ())
     assert verdict(high, low, high) == ("lost", ("a",))
     assert verdict(low, high, high, lower=False) == ("lost", ("a", "b"))
