@@ -231,10 +231,10 @@ def audit_external(
     half = runs // 2
     total = 2 * (_TWICE + half * len(chosen_pairs) + runs - half)
     work = Work(total, "runs", progress, cancelled)
-    with _Process(code, asked, seconds) as process:
+    with CodeProcess(code, asked, seconds) as process:
         notes = process.begin(values, {"epsilon": claim, "delta": delta})
         audited = _Audited(process, chosen_pairs, box, relation, seed, work)
-        with _Process(code, asked, seconds) as other:
+        with CodeProcess(code, asked, seconds) as other:
             other.begin(values, {})
             again = _Audited(other, chosen_pairs, box, relation, seed + 1, work)
             side = int(chosen_pairs[0].few)  # a data set that all code accepts
@@ -368,14 +368,20 @@ def _delta(without: float, joined: float, n: int, joined_more: bool, claim: floa
 # -- runs ----------------------------------------------------------------------------------
 
 
-class _Process:
-    """The process that runs the code; ends with the ``with`` block."""
+class CodeProcess:
+    """The process that runs the code; ends with the ``with`` block.
+
+    ``asked`` has the target, or the command, and limits. ``runner`` is ``MODULE:CLASS`` of a class
+    that runs the target instead of :class:`dpviz.audit.external_runs.Estimator`; ``gives`` names
+    what else can be the target.
+    """
 
     def __init__(self, code: str, asked: Mapping[str, Any], seconds: float) -> None:
         self._code, self._asked, self._seconds = code, asked, seconds
         self.unseen: dict[str, str] = {}
 
-    def __enter__(self) -> _Process:
+    def __enter__(self) -> CodeProcess:
+        """Start the process, and load the code in it."""
         # A killed process can't remove its files.
         self._folder = TemporaryDirectory(prefix="dpviz-audit-")
         self._process = subprocess.Popen(
@@ -387,7 +393,7 @@ class _Process:
             start_new_session=True,
         )
         try:
-            self._facts = self._first()
+            self.facts = self._first()
         except BaseException:
             self.__exit__()
             raise
@@ -398,17 +404,18 @@ class _Process:
         self._say(json.dumps({**self._asked, **more}))
         facts = self._answer(_LOADING, "while it was loaded")
         if "failed" in facts:
+            gives = self._asked.get("gives", "")
             raise InputError(
                 f"{shown(self._code, 120)} can't be loaded ({shown(facts['failed'], 200)}): give "
-                "MODULE:CLASS or FILE.py:CLASS of an estimator with fit."
+                f"{gives}MODULE:CLASS or FILE.py:CLASS of an estimator with fit."
             )
         return facts
 
     def begin(self, given: dict[str, Any], claimed: Mapping[str, float]) -> list[str]:
         """Send the parameters, with claimed ones that the code takes; return notes."""
-        takes, notes = self._facts["takes"], []
+        takes, notes = self.facts["takes"], []
         unknown = [name for name in given if name not in takes]
-        if unknown and not self._facts["open"]:
+        if unknown and not self.facts["open"]:
             raise InputError(
                 f"{shown(self._code)} has no parameter {shown(unknown[0])}: choose from "
                 f"{shown(', '.join(takes) or 'none', 300)}."
@@ -418,10 +425,10 @@ class _Process:
             for name, value in claimed.items()
             if name in takes and name not in given and (value or name == "epsilon")
         }
-        seed = self._facts["seed"]
+        seed = self.facts["seed"]
         if seed in given and given[seed] is not None:
             notes.append(f"{seed} = {given[seed]!r} makes runs equal: leave it out for new noise.")
-        elif self._facts["seeded"]:
+        elif self.facts["seeded"]:
             notes.append(
                 f"The default of {seed} makes runs equal, so a user who does not change it gets "
                 "noise that anybody can repeat; each run of this audit has a new seed."
@@ -493,6 +500,7 @@ class _Process:
             self._process.kill()
 
     def __exit__(self, *_: object) -> None:
+        """End the process and all its programs."""
         self._kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -506,7 +514,7 @@ class _Process:
 class _Audited:
     """The code on all data sets; each run has a seed of its own."""
 
-    process: _Process
+    process: CodeProcess
     pairs: Sequence[Pair]
     box: Box
     relation: Relation

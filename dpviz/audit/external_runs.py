@@ -47,21 +47,28 @@ _NUMBER = re.compile(
 Named = tuple[str, Any]
 
 
-def loaded(target: str) -> Any:
-    """Return the class (or function that makes an estimator) of MODULE:NAME or FILE.py:NAME."""
-    place, _, name = target.rpartition(":")
+def module_of(place: str) -> Any:
+    """Return the module MODULE or FILE.py; modules beside a file can be imported, too."""
     if place.endswith(".py"):
         path = Path(place)
-        spec = importlib.util.spec_from_file_location(path.stem, path)
+        # A file may have the name of a library, which other code still needs.
+        taken = path.stem in sys.modules or path.stem in sys.stdlib_module_names
+        name = f"{path.stem}_" if taken else path.stem
+        spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None or not path.exists():
             raise FileNotFoundError(f"there is no file {place}")
         module = importlib.util.module_from_spec(spec)
-        sys.modules[path.stem] = module
+        sys.modules[name] = module
         sys.path.insert(0, str(path.resolve().parent))
         spec.loader.exec_module(module)
-    else:
-        module = importlib.import_module(place)
-    found: Any = module
+        return module
+    return importlib.import_module(place)
+
+
+def loaded(target: str) -> Any:
+    """Return the class (or function that makes an estimator) of MODULE:NAME or FILE.py:NAME."""
+    place, _, name = target.rpartition(":")
+    found = module_of(place)
     for part in name.split("."):
         found = getattr(found, part)
     return found
@@ -252,7 +259,8 @@ def main() -> None:
     _limit_memory(asked["memory"])
     warnings.simplefilter("ignore")
     try:
-        code: Any = Estimator(asked) if asked["target"] else Program(asked)
+        runner = loaded(asked["runner"]) if asked.get("runner") else Estimator
+        code: Any = runner(asked) if asked["target"] else Program(asked)
     except Exception as error:
         say({"failed": words(error)})
         return

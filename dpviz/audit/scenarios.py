@@ -73,8 +73,9 @@ def scenarios(method: str | None = None, variant: str | None = None) -> tuple[Sc
     """All scenarios, or those of a method or variant (its only one); planted mistakes are last."""
     if method in CARDS and variant in _VARIANTS:
         variant = CARDS[method].variant(variant).name
+    known = (*_DESIGNED, *_plain(), *_PLANTED)
     return tuple(
-        one for one in _SCENARIOS if method in (None, one.method) and variant in (None, one.variant)
+        one for one in known if method in (None, one.method) and variant in (None, one.variant)
     )
 
 
@@ -166,27 +167,27 @@ _DESIGNED = tuple(
     for variant in entry.variants
 )
 
-#: Methods without a designed scenario get the simplest scenario.
-_PLAIN = tuple(
-    Scenario(
-        name="first-record",
-        method=method,
-        variant=variant.name,
-        description="There is nobody; one person joins.",
-        pair=partial(data.first_of_all, method),
-        groups=(scores.LIKELIHOOD,),
-        runs=10_000,
+
+def _plain() -> tuple[Scenario, ...]:
+    """Methods without a designed scenario, also those of a file, get the simplest scenario."""
+    spending = {name for name, card in CARDS.items() if card.spends}
+    return tuple(
+        Scenario(
+            name="first-record",
+            method=method,
+            variant=variant.name,
+            description="There is nobody; one person joins.",
+            pair=partial(data.first_of_all, method),
+            groups=(scores.LIKELIHOOD,),
+            runs=10_000,
+        )
+        for method in sorted(spending - {one.method for one in _DESIGNED})
+        for variant in CARDS[method].variants
     )
-    for method in sorted(
-        {name for name, card in CARDS.items() if card.spends} - {one.method for one in _DESIGNED}
-    )
-    for variant in CARDS[method].variants
-)
+
 
 _PLANTED = tuple(
     entry.scenario(method, "sound", mistake=True)
     for entry in _FILE.planted
     for method in entry.methods
 )
-
-_SCENARIOS = (*_DESIGNED, *_PLAIN, *_PLANTED)

@@ -10,6 +10,7 @@ from typing import Any
 
 from dpviz.audit import AuditResult, audit, scenarios
 from dpviz.audit.external import BOX, MEMORY, RUNS, SECONDS, audit_external
+from dpviz.audit.method_file import add_file
 from dpviz.audit.pairs import PAIRS
 from dpviz.audit.scenarios import find
 from dpviz.audit.steps import BUGS, CLAIM, REASONS, StepResult, table
@@ -33,12 +34,15 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
         return _external(given)
     if given.method is None:
         raise InputError(
-            "METHOD is missing: give a method, MODULE:CLASS, FILE.py:CLASS or --command PROGRAM."
+            "METHOD is missing: give a method, FILE.py, MODULE:CLASS, FILE.py:CLASS or --command "
+            "PROGRAM."
         )
     _refuse(given, _OF_CODE, "MODULE:CLASS, FILE.py:CLASS and --command")
     if len(given.claim) != 1:
         raise InputError(f'--claim "{_numbers(given.claim)}": give one number, for example 1.')
     variant = given.variant or "sound"
+    if given.method.endswith(".py"):
+        given.method = add_file(given.method)
     if given.list:
         return _listed(given.method, variant)
     if given.steps:
@@ -73,7 +77,7 @@ def _external(given: argparse.Namespace) -> tuple[Report, str]:
     result = audit_external(
         given.method,
         command=given.command,
-        given=dict(map(_parameter, given.set or ())),
+        given=dict(map(parameter_of, given.set or ())),
         claim=given.claim[0],
         delta=given.claim[1] if len(given.claim) == 2 else 0.0,
         runs=RUNS if given.runs is None else given.runs,
@@ -102,7 +106,7 @@ def _numbers(values: Sequence[float]) -> str:
     return ",".join(f"{value:g}" for value in values)
 
 
-def _parameter(text: str) -> tuple[str, Any]:
+def parameter_of(text: str) -> tuple[str, Any]:
     """Name and value of a parameter; a value that is no literal of Python is a text."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():

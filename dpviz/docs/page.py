@@ -15,7 +15,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "commands", "python", "settings", "scores", "glossary", "references", "files", "records",
         "release-format", "measured",
     ),
-    "Run and extend": ("running", "add-a-method"),
+    "Run and extend": ("running", "add-a-method", "benchmark"),
 }  # fmt: skip
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]|~]|(?<=^)[#+-]|(?<=^\d)\.")

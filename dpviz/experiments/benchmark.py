@@ -208,6 +208,24 @@ def best_on(
     return {key: (int(number.get(key, 0)), int(all_)) for key, all_ in every.items()}
 
 
+def to_best(rows: pd.DataFrame) -> pd.DataFrame:
+    """Divide the errors of k-means draws by that of the best clustering that is known of their set.
+
+    The best is that of all searches and draws, so no ratio is below 1. ``rows`` have one draw each,
+    and the columns data, nicv and nicv_ratio; rows of other families are returned as they are.
+    """
+    if "nicv" not in rows:
+        return rows
+    reference = references(rows)
+    best = reference.groupby(rows["data"]).transform("min")
+    return rows.assign(nicv_ratio=(rows["nicv"] / best).fillna(rows["nicv_ratio"]))
+
+
+def references(rows: pd.DataFrame) -> pd.Series[Any]:
+    """Error of the best clustering that was known when a draw was scored; NaN if it is 0."""
+    return (rows["nicv"] / rows["nicv_ratio"]).where(rows["nicv"] > 0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lead:
     """In how many ``cases`` (set and epsilon) the median of a method alone is the best.

@@ -7,6 +7,8 @@ from collections.abc import Collection, Hashable, Mapping
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
+from dpviz.base.arrays import Floats
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.tables import Engine
 from dpviz.data.samples import Sample
@@ -71,7 +73,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
     title: str
     config: type[C]
     parameters: tuple[Parameter, ...]
-    methods: Mapping[str, Method]
+    methods: dict[str, Method]
     scores: Mapping[str, Score]
     first: str
     compared: tuple[str, ...]
@@ -139,6 +141,14 @@ class AbstractFamily(ABC, Generic[C, M, R]):
     @abstractmethod
     def defaults(self, method: str, variant: VariantName) -> dict[str, Any]:
         """Default values of a method, which are set when a user chooses the method."""
+
+    def add(self, method: Method) -> None:
+        """Add a method that is in no folder of the package, for this process."""
+        self.methods[method.card.name] = method
+
+    def from_centers(self, config: C, centers: Floats) -> R:
+        """Return a run with centres (K, d) that other code found; InputError without centres."""
+        raise InputError(f"{self.title} methods have no centres: give a method as a file.")
 
     def material_settings(self, config: C) -> Hashable:
         """Settings on which the material depends, as a key for caches."""

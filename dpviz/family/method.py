@@ -39,16 +39,18 @@ def registry(
 ) -> dict[str, Method]:
     """Methods of the modules of a package; a module may have its own ``SECONDS`` and ``UNIT``."""
     modules = {name: import_module(f"{package}.{name}") for name in names}
-    return {
-        name: Method(
-            card=module.CARD,
-            run=partial(_run, module),
-            seconds=getattr(module, "SECONDS", seconds),
-            unit=getattr(module, "UNIT", unit),
-            surprise=getattr(module, "surprise", None),
-        )
-        for name, module in modules.items()
-    }
+    return {name: method_of(one, seconds=seconds, unit=unit) for name, one in modules.items()}
+
+
+def method_of(module: Any, *, seconds: float, unit: float) -> Method:
+    """Return the method of a module, which has a ``CARD`` and ``run``."""
+    return Method(
+        card=module.CARD,
+        run=partial(_run, module),
+        seconds=getattr(module, "SECONDS", seconds),
+        unit=getattr(module, "UNIT", unit),
+        surprise=getattr(module, "surprise", None),
+    )
 
 
 def check_method(name: str, choices: Mapping[str, object]) -> None:

@@ -16,22 +16,24 @@ from dpviz.data.samples import Sample
 from dpviz.data.stored import Stored
 from dpviz.family.card import VariantName
 from dpviz.family.family import AbstractFamily
+from dpviz.family.method import Method
 from dpviz.family.run_domain import run_domain, stored_domain
 from dpviz.family.score import BROKEN
 from dpviz.grid.domain import Domain, Outside
 from dpviz.kmeans.comparison import KMeansComparison
 from dpviz.kmeans.lloyd import START_SHARE, space_of
 from dpviz.kmeans.methods import COMPARED, FIRST, METHODS
-from dpviz.kmeans.parameters import PARAMETERS, KMeansConfig, defaults_of
+from dpviz.kmeans.parameters import DEFAULTS, PARAMETERS, KMeansConfig, defaults_of
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.records import Records
-from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.kmeans.schedule import budgets
 from dpviz.kmeans.scores import QUICK, SCORES, TELLING
 from dpviz.kmeans.space import Space
 from dpviz.kmeans.stored import StoredRecords, check_passes
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.metrics.centers import match
+from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.secure import LATTICE, WIDEST
 
 #: Smallest share of an iteration's budget that a cluster can get, after a start and a grid;
@@ -142,6 +144,16 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
             "centers": run.centers,
             "counts": None if counts is None else whole_numbers(counts),
         }
+
+    def add(self, method: Method) -> None:
+        """Add a method; its choices are the parameters on its card, with their defaults."""
+        special = method.card.parameters[2:]
+        DEFAULTS[method.card.name] = {one.name: one.default for one in special}
+        super().add(method)
+
+    def from_centers(self, config: KMeansConfig, centers: Centers) -> KMeansRun:
+        """Return a run with these centres, which are in the units of the data, and no ledger."""
+        return KMeansRun(config=config, centers=centers, ledger=Ledger())
 
     def true_settings(self, config: KMeansConfig) -> Hashable:
         """Return the settings that the true run depends on: K."""

@@ -105,7 +105,7 @@ class KMeansConfig:
 
 def defaults_of(method: str, variant: VariantName = "sound") -> dict[str, Any]:
     """Return a method's choices with their defaults in a variant."""
-    return DEFAULTS[method] | _DEFAULTS[variant].get(method, {})
+    return DEFAULTS.get(method, {}) | _DEFAULTS[variant].get(method, {})
 
 
 def takes(method: str) -> tuple[Parameter, ...]:

@@ -57,15 +57,15 @@ def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> list[floa
     return [float(one) for one in np.sort(values)[outwards.astype(int)]]
 
 
-def sign_interval(values: ArrayLike) -> tuple[float, float]:
+def sign_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Ends of the interval of the sign test for the median of a distribution, from values (R,).
 
-    It holds the median with a probability of at least ``CONFIDENCE``, for any distribution; with
-    fewer than 8 values, its ends are infinite. Conover (1999), section 3.2.
+    It holds the median with a probability of at least ``confidence``, for any distribution; with
+    too few values (99%: fewer than 8), its ends are infinite. Conover (1999), section 3.2.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     # Whole numbers, because 2 to the power of many draws is too large for a float.
-    n, tails = ordered.size, round(2 / (1 - CONFIDENCE))
+    n, tails = ordered.size, round(2 / (1 - confidence))
     cut = sum(tails * below <= 2**n for below in accumulate(math.comb(n, one) for one in range(n)))
     if not cut or np.isnan(ordered).any():
         return -math.inf, math.inf

@@ -167,7 +167,7 @@ class Silent:
 
 def test_the_test_has_new_runs_with_seeds_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     Silent.seeds = {}
-    monkeypatch.setattr(external, "_Process", Silent)
+    monkeypatch.setattr(external, "CodeProcess", Silent)
     result = audit_external("no:code", runs=900)
     # With runs that were used for the choice, the best of 50 scores on 10 pairs would look private.
     assert result.epsilon_lower < 0.2
@@ -305,7 +305,7 @@ def test_the_command_has_the_keys_of_the_contract(capsys: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ([], "METHOD is missing: give a method, MODULE:CLASS"),
+        ([], "METHOD is missing: give a method, FILE.py, MODULE:CLASS"),
         (["no.such:Class"], "can't be loaded (ModuleNotFoundError: No module named 'no'"),
         (["nothing.py:Class"], "can't be loaded (FileNotFoundError: there is no file nothing.py"),
         ([f"{FILE}:None"], "can't be loaded (AttributeError"),

@@ -76,6 +76,10 @@ PEERS = {
     ),
     "pemeans": _peer("pemeans", (*_LSH, "faiss-cpu==1.15.1"), "t3humphries/PE-means", _GOOGLE),
     "google": _peer("google", _LSH, _GOOGLE),
+    "dpm": _peer(
+        "dpm", (*_DIFFPRIVLIB, "fast-histogram==0.14"), "UzL-PrivSec/dp-mondrian-clustering"
+    ),
+    "emmc": _peer("emmc", (*_COMMON, "scikit-learn==1.9.1"), "UzL-PrivSec/dp-kmeans-max-cover"),
 }
 
 _LOCK = Lock()

@@ -28,7 +28,7 @@ import pandas as pd
 
 from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.experiments.benchmark import FILE, SCORES, Benchmark, SetFacts
+from dpviz.experiments.benchmark import FILE, SCORES, Benchmark, SetFacts, references, to_best
 from dpviz.experiments.journal import Scores, Store
 from dpviz.experiments.sweep import Plan, Subject, run_sweep
 from dpviz.families import FAMILIES
@@ -329,11 +329,9 @@ def raw(out: Path, kept: Path | None = None) -> tuple[pd.DataFrame, dict[str, fl
     rows = pd.concat(tables, ignore_index=True)
     beaten = {}
     if "nicv" in rows:
-        reference = (rows["nicv"] / rows["nicv_ratio"]).where(rows["nicv"] > 0)
-        best = reference.groupby(rows["data"]).transform("min")
-        first = reference.groupby(rows["data"]).max()
-        beaten = (1 - reference.groupby(rows["data"]).min() / first).dropna().to_dict()
-        rows["nicv_ratio"] = (rows["nicv"] / best).fillna(rows["nicv_ratio"])
+        by = references(rows).groupby(rows["data"])
+        beaten = (1 - by.min() / by.max()).dropna().to_dict()
+        rows = to_best(rows)
     scores = [name for name in SCORES if name in rows]
     # A draw may have two rows: one row with cheap scores, the other row with expensive scores.
     rows = rows.groupby(columns, as_index=False)[scores].first()

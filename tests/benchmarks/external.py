@@ -79,7 +79,7 @@ class Here:
 
 def main(audits: int = 500, runs: int = 100, seed: int = 0) -> None:
     """Audit in turn and print the share of alarms with its 99% interval after each round."""
-    external._Process = Here  # type: ignore[assignment,misc]
+    external.CodeProcess = Here  # type: ignore[assignment,misc]
     alarms: Counter[str] = Counter()
     every, usual = cases(), [one.name for one in pairs() if not one.few]
     for number in range(audits):

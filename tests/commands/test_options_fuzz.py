@@ -218,6 +218,13 @@ def an_audit(rng: random.Random) -> Line:
     return line + options(rng, ["--variant", "--claim", "--scenario", "--seed"], 2)
 
 
+def an_entry(rng: random.Random) -> Line:
+    target = pick(rng, ["dpviz:DPLloyd", "nowhere.py"], [*TEXTS, "good.csv:x", "sys:exit"], 0.5)
+    line = ["benchmark", target, "--set", "domain=0,1;0,1", "--sets", "tiny4"]
+    line += ["--methods", pick(rng, ["dplloyd"], TEXTS), "--epsilons", number(rng, "1")]
+    return [*line, "--repeats", number(rng, "1", "2"), *options(rng, ["--out", "--jobs"], 1)]
+
+
 def a_release(rng: random.Random) -> Line:
     line = ["release", data(rng), "--method", method(rng), "--epsilon", number(rng, "1", "0.5")]
     line += ["--budget-file", pick(rng, ["budget.db"], [*PATHS, "not_a_budget.db"])]
@@ -251,8 +258,8 @@ def nonsense(rng: random.Random) -> Line:
 
 
 COMMANDS = {
-    a_run: 50, a_sweep: 12, a_figure: 3, an_audit: 5, a_release: 14, a_conversion: 8, a_sample: 5,
-    a_budget: 4, nonsense: 5, lambda rng: ["methods"]: 2,
+    a_run: 50, a_sweep: 12, a_figure: 3, an_audit: 5, an_entry: 2, a_release: 14, a_conversion: 8,
+    a_sample: 5, a_budget: 4, nonsense: 5, lambda rng: ["methods"]: 2,
 }  # fmt: skip
 
 

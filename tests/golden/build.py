@@ -38,7 +38,10 @@ FOLDER = Path(__file__).parent
 #: Number of digits that are compared; the last digits differ between processors.
 DIGITS = 9
 
-COMMANDS = ("methods", "sample", "run", "sweep", "figures", "audit", "release", "budget", "convert")
+COMMANDS = (
+    "methods", "sample", "run", "sweep", "figures", "audit", "benchmark", "release", "budget",
+    "convert",
+)  # fmt: skip
 
 SWEEP = (
     "sweep", "incomes", "--methods", "baseline,privqt,privthr,privthrem,dplloyd,eugkm,gupt",
