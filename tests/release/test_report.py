@@ -141,7 +141,8 @@ def test_the_sentence_has_place_number_band_and_promise() -> None:
         ),
         (
             {"unit": "person", "cap": 3},
-            "At most 3 records of each person are counted, chosen at random",
+            "At most 3 records of each person are counted, chosen at random, so all records "
+            "together may be many more.",
         ),
         ({"one_record_each": True}, "The owner declared that no person has more than one record."),
         ({}, "Records are counted, not persons: a person may have several."),
