@@ -382,7 +382,9 @@ async def soak(url: str, server: psutil.Process, mark: str) -> None:
         os.kill(one.pid, signal.SIGKILL)
     await phase(sessions, loaded, SECONDS, 2)
     _say(f"with {JOBS} heavy jobs", loaded)
-    waiting = [re.findall(r"(\d+) jobs? before yours", " ".join(one.said)) for one in working]
+    waiting = [
+        re.findall(r"(\d+) computations? of this server", " ".join(one.said)) for one in working
+    ]
     print(f"  places shown in the queue: {[found[-1] if found else '-' for found in waiting]}")
     most = memory(server)
     for one in [*sessions, *working]:

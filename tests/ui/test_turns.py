@@ -46,8 +46,8 @@ def test_the_line_keeps_its_order_and_says_its_places() -> None:
         until(lambda at=number: jobs[at].before == at)
     until(lambda: tasks[0].steps)
     assert [task.steps for task in tasks[1:]] == [0, 0, 0]
-    assert progress_text(jobs[1], "runs") == "Waiting: 1 job before yours"
-    assert progress_text(jobs[3], "runs") == "Waiting: 3 jobs before yours"
+    assert progress_text(jobs[1], "runs") == "Waiting: 1 computation of this server before it"
+    assert progress_text(jobs[3], "runs") == "Waiting: 3 computations of this server before it"
     # If a waiting job is stopped, it leaves the queue immediately, and the jobs behind it move up.
     jobs[1].cancel()
     assert jobs[1].wait(5)

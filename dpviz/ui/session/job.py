@@ -266,7 +266,7 @@ def progress_text(job: Job, unit: str) -> str:
         if job.cancelled:
             return "Stopping …"
         if before := job.before:
-            waiting = f"{counted(before, 'job')} before yours"
+            waiting = f"{counted(before, 'computation')} of this server before it"
             return f"{count}, then {waiting}" if job.total else f"Waiting: {waiting}"
         return count if job.total else "Starting …"
     if job.cancelled:
