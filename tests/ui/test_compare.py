@@ -1470,3 +1470,14 @@ def test_table_and_figure_are_there_for_latex(app):
         assert thin == (means if line == "both" else [])
         assert ("Thin lines: means." in drawn) == (line == "both")
     assert "( )" not in text + drawn
+
+
+def test_a_large_score_does_not_round_the_others_away(app):
+    """The format of large numbers had two digits for 11.87 beside a large WCSS."""
+    test = finish(app(**SMALL, data="incomes", methods="eugkm", score="nicv_ratio", view="scores"))
+    found = next(one for one in test.dataframe if "median" in one.value.columns)
+    assert found.value["median"].max() > 1e7
+    assert found.value["median"].min() < 100
+    columns = json.loads(found.proto.columns)
+    for name in ("median", "mean", "low", "high"):
+        assert columns[name]["type_config"]["format"] == "%.4g"

@@ -452,9 +452,8 @@ def _behind(
         table = table.merge(ranks[[*keys, "printed"]], "left", keys)
     least, most = _draws_of(charts, request.any)
     low, high = end_names(least, most)
-    numbers = table[[name for name in ("mean", "median", "low", "high", "true") if name in table]]
-    # Large numbers are shortened: for example, 220.6T is 220.6 trillion.
-    scored = "compact" if numbers.abs().max(axis=None) >= 1e7 else "%.4g"
+    # One rule for all scores: a format that shortens one large score would round the others away.
+    scored = "%.4g"
     titles = {one.name: one.title for one in request.subjects.values()}
     failing = {(request.subjects[name].name, method) for name, method in request.failing}
     st.dataframe(
