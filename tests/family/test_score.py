@@ -56,3 +56,8 @@ def test_names_of_scores() -> None:
     assert (bracket.label, bracket.short) == ("Classes found: F (classes)", "Classes found")
     bare = make(title="Clusters", best="1 is equal", better="<=")
     assert (bare.label, bare.short, bare.ideal) == ("Clusters", "Clusters", 1.0)
+
+
+def test_nearly_twice_the_best_error_is_not_good() -> None:
+    for name in ("nicv_ratio", "wcss_ratio", "space_ratio"):
+        assert FAMILIES["kmeans"].scores[name].grade(1.905) == "fair", name
