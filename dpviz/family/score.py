@@ -64,10 +64,22 @@ class Score:
 
     @property
     def about(self) -> str:
-        """Text about what the score measures, its best value and the source of the formula."""
+        """What the score measures, its best value, the limits of its marks, and the source."""
         best = f"{self.best[0].upper()}{self.best[1:]}." if self.best else ""
         source = f"Formula: {self.source}." if self.source else ""
-        return " ".join(filter(None, (self.help, best, source)))
+        return " ".join(filter(None, (self.help, best, self._limits, source)))
+
+    @property
+    def _limits(self) -> str:
+        if self.ideal is None or self.of_classes:
+            return ""
+        way = "up to" if self.better == "<=" else "from"
+        fair = self._fair(self.ideal)
+        return f"Marks: good {way} {self.target:.3g}, fair {way} {fair:.3g}."
+
+    def _fair(self, ideal: float) -> float:
+        # Rounded, so that the limit in the help has the mark that the help says.
+        return round(ideal + 3 * (self.target - ideal), 9)
 
     @property
     def ideal(self) -> float | None:
@@ -82,8 +94,10 @@ class Score:
         """
         if self.ideal is None or self.of_classes:
             return None
-        away, good = abs(value - self.ideal), abs(self.target - self.ideal)
-        return "good" if away <= good else "fair" if away <= 3 * good else "poor"
+        away, good, fair = (
+            abs(one - self.ideal) for one in (value, self.target, self._fair(self.ideal))
+        )
+        return "good" if away <= good else "fair" if away <= fair else "poor"
 
 
 #: Fields of the scores of a kind: distance from the true result; error divided by the error of the

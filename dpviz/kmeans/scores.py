@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dpviz.family.score import OF_CLASSES, scores_of
 from dpviz.privacy.noise_source import SeededNoise
 
@@ -18,7 +20,8 @@ SCORES = scores_of(
     broken=lambda one: one.broken,
     displacement=lambda one: one.displacement,
     contour=lambda one: one.silhouette,
-    kept_centers=lambda one: one.run.kept_centers,
+    # Methods without iterations update no places, so a perfect 0 would be wrong.
+    kept_centers=lambda one: one.run.kept_centers if one.run.iterations else math.nan,
     zhang_f=lambda one: one.truth.against_silenced(one.run, SeededNoise(one.seed)),
 )
 

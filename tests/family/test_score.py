@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 import pytest
@@ -39,6 +40,10 @@ def test_the_ideal_is_good_and_grades_fall_from_it(score: Score) -> None:
     away = score.target - ideal
     grades = [score.grade(ideal + away * times) for times in (0, 1, 1.01, 2.99, 3.01, 50)]
     assert grades == ["good", "good", "fair", "fair", "poor", "poor"]
+    # The help says where the marks change.
+    limits = score.about.split("Marks:")[1]
+    good, fair = re.findall(r"(?:up to|from) ([\d.]*\d)", limits)
+    assert (score.grade(float(good)), score.grade(float(fair))) == ("good", "fair")
 
 
 def test_names_of_scores() -> None:
@@ -51,3 +56,8 @@ def test_names_of_scores() -> None:
     assert (bracket.label, bracket.short) == ("Classes found: F (classes)", "Classes found")
     bare = make(title="Clusters", best="1 is equal", better="<=")
     assert (bare.label, bare.short, bare.ideal) == ("Clusters", "Clusters", 1.0)
+
+
+def test_nearly_twice_the_best_error_is_not_good() -> None:
+    for name in ("nicv_ratio", "wcss_ratio", "space_ratio"):
+        assert FAMILIES["kmeans"].scores[name].grade(1.905) == "fair", name

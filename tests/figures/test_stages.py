@@ -1,5 +1,6 @@
 """Thumbnails of the stages show the arrays of the run, and no single cell gets lost."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -134,8 +135,8 @@ def test_facts_are_the_numbers_of_the_run():
         (2, 300, 1.0, "made from the grid", "no residual step"),
         (2, 5000, 1.0, "made from the grid", "one residual step"),
         (5, 300, 0.05, "made from the grid", "made from the grid"),
-        (5, 5000, 1.0, "from a noisy tree", "two residual steps"),
-        (8, 300, 4.0, "made from the grid", "two residual steps"),
+        (5, 5000, 1.0, "from a noisy tree", "two last residual steps"),
+        (8, 300, 4.0, "made from the grid", "two last residual steps"),
         (12, 300, 0.05, "places without data", "one residual step"),
     ],
 )
@@ -153,6 +154,11 @@ def test_dp_refine_says_what_its_run_did(ndim, n, epsilon, start, last):
     assert (found["start"], found["iterations"]) == (start, last)
     said = drawn.decision.lower()
     assert last in said if "residual" in said else last == start
+    # The ledger has as many steps as the words name.
+    names = {"no": 0, "one": 1, "two": 2}
+    before = re.search(r"(\d+) residual steps? before", said)
+    steps = names.get(last.split()[0], 0) + (int(before[1]) if before else 0)
+    assert sum(one.step.startswith("residuals") for one in drawn.ledger) == steps
 
 
 @pytest.mark.parametrize("method", KMEANS)

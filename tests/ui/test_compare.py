@@ -1233,6 +1233,7 @@ def test_own_data_is_loaded_on_the_page_itself(app):
     assert set(rows["neighbours"]) == {"replace_one"}
     assert set(rows.loc["visits.csv", "cap"]) == {1, 2}
     assert set(rows.loc["incomes", "cap"]) == {1}
+    assert any(one.value.startswith("Replace a file's name") for one in test.caption)
     first, second = test.code[-1].value.splitlines()
     assert "--unit who --cap 2" in first
     assert "--cap" not in second
@@ -1470,3 +1471,24 @@ def test_table_and_figure_are_there_for_latex(app):
         assert thin == (means if line == "both" else [])
         assert ("Thin lines: means." in drawn) == (line == "both")
     assert "( )" not in text + drawn
+
+
+def test_a_large_score_does_not_round_the_others_away(app):
+    """The format of large numbers had two digits for 11.87 beside a large WCSS."""
+    test = finish(app(**SMALL, data="incomes", methods="eugkm", score="nicv_ratio", view="scores"))
+    found = next(one for one in test.dataframe if "median" in one.value.columns)
+    assert found.value["median"].max() > 1e7
+    assert found.value["median"].min() < 100
+    columns = json.loads(found.proto.columns)
+    for name in ("median", "mean", "low", "high"):
+        assert columns[name]["type_config"]["format"] == "%.4g"
+
+
+@pytest.mark.parametrize(("data", "equal"), [("incomes", False), ("gaussians", True)])
+def test_equal_scores_are_named_once(app, data, equal):
+    test = finish(
+        app(**SMALL, data=data, of=data, methods="eugkm", score="nicv_ratio", view="scores")
+    )
+    said = [one.value for one in test.caption if "are equal in all rows" in one.value]
+    assert len(said) == equal
+    assert all("NICV / true" in one and "WCSS / least" in one for one in said)

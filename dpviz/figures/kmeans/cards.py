@@ -96,7 +96,7 @@ def _missing(picture: KMeansPicture, name: str, parameters: tuple[str, ...]) -> 
     steps = {spend.step for spend in run.ledger}
     from_grid = run.grid is not None or "rough cells" in steps
     # The same words as in the sentence on the method's decisions.
-    residual = re.search(r"\w+ residual steps?(?=:)", run.decision)
+    residual = re.search(r"\w+ (last )?residual steps?(?=:)", run.decision)
     if not method.spends:
         fact, said = "the best of many", "many starts run to their end, and the best is shown"
     elif method.parameter("iterations"):

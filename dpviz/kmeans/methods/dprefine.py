@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from dpviz.base.numbers import counted
 from dpviz.family.card import card_of
 from dpviz.family.parameter import PRIVATE
 from dpviz.kmeans.choose_clusters import NOTHING, USUAL
@@ -119,9 +120,17 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         centers=found.centers,
         ledger=accountant.ledger,
         grid=seeds.grid,
-        decision=_DECISIONS[steps],
+        decision=_decision(steps, before=seeds.steps),
     )
     return restored(run.with_choice(seeds.choice), space)
+
+
+def _decision(steps: int, *, before: int) -> str:
+    """Words on the last steps, and on the steps ``before`` them, which the ledger also has."""
+    if not before:
+        return _DECISIONS[steps]
+    last = _DECISIONS[steps].replace(" residual", " last residual", 1)
+    return f"{last} {counted(before, 'residual step')} before made the start."
 
 
 def size_share(ndim: int, epsilon: float) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from dpviz.base.errors import shown
@@ -452,9 +453,8 @@ def _behind(
         table = table.merge(ranks[[*keys, "printed"]], "left", keys)
     least, most = _draws_of(charts, request.any)
     low, high = end_names(least, most)
-    numbers = table[[name for name in ("mean", "median", "low", "high", "true") if name in table]]
-    # Large numbers are shortened: for example, 220.6T is 220.6 trillion.
-    scored = "compact" if numbers.abs().max(axis=None) >= 1e7 else "%.4g"
+    # One rule for all scores: a format that shortens one large score would round the others away.
+    scored = "%.4g"
     titles = {one.name: one.title for one in request.subjects.values()}
     failing = {(request.subjects[name].name, method) for name, method in request.failing}
     st.dataframe(
@@ -504,6 +504,8 @@ def _behind(
             csv_button(
                 file, saved, label, stamp=request.stamp, key=f"compare:{name}", width="stretch"
             )
+    if alike := _alike(table):
+        show_caption(f"{joined(alike)} are equal in all rows of this table.")
     _show_latex(request, charts, title, state.get("line"))
     _show_differences(runs, dict.fromkeys(chart.score for chart in charts), axis, titles)
     if ranks is not None and len(ranks):
@@ -511,6 +513,26 @@ def _behind(
     if lines := python_lines(request):
         st.code(lines, language="python", wrap_lines=True)
     st.code("\n".join(command_lines(request)), language="shell", wrap_lines=True)
+    if not all(map(is_sample, request.subjects.values())):
+        show_caption("Replace a file's name by its path on your computer.")
+
+
+def _alike(table: pd.DataFrame) -> list[str]:
+    """Titles of NICV / true and of the scores that equal it in all rows; none if none does.
+
+    They are equal if the true run is the best known run in the units of the data.
+    """
+    numbers = {
+        name: part[["mean", "median", "low", "high"]].to_numpy()
+        for name, part in table.groupby("score", sort=False)
+    }
+    first = numbers.pop("nicv_ratio", np.empty(0))
+    same = [
+        name
+        for name, second in numbers.items()
+        if first.shape == second.shape and np.allclose(first, second, rtol=1e-9, atol=0)
+    ]
+    return [score_of(name).title for name in ("nicv_ratio", *same)] if same else []
 
 
 def _show_differences(
