@@ -7,8 +7,10 @@ from importlib.metadata import metadata
 import pytest
 
 from dpviz.data.samples import sample, sample_names
-from dpviz.docs.licences import EXTRAS, FILES, PACKAGES
+from dpviz.docs.licences import LICENCES
 from tests.support import ROOT
+
+PACKAGES, EXTRAS, FILES = (LICENCES[name] for name in ("packages", "extras", "files"))
 
 
 def test_all_packages_are_named():

@@ -246,35 +246,25 @@ class Lead:
 def lead(found: Benchmark, family: str, method: str) -> Lead | None:
     """Count how often a sound method is the best private one of its family on unseen sets."""
     names = [one.name for one in found.chosen(family, group="unseen")]
-    best: dict[str, int] = {}
-    every, complete = set(), set()
-    draws: list[int] = []
+    best, complete, left_out, draws = {}, pd.Index([]), 0, (0, 0)
     for score in found.scores(family):
         cells = found.rows(family, score, names)
         keys = zip(cells["method"], cells["variant"], strict=True)
         cells = cells[np.array([promises_privacy(*key) for key in keys], dtype=bool)]
-        own = (cells["method"] == method) & (cells["variant"] == "sound")
-        if own.any():
-            rivals = cells.groupby(["data", "epsilon"]).size()
-            most = cells.groupby(["method", "variant"]).ngroups
-            cases = pd.MultiIndex.from_frame(cells[["data", "epsilon"]])
-            every |= set(cases[own])
-            complete |= set(rivals.index[rivals == most])
-            whole = cells[cases.isin(rivals.index[rivals == most])]
-            draws += whole["draws"].tolist()
-            won = best_on(whole, "median", lower=score_of(score).better == "<=")
-            own_wins = (many for key, (many, _) in won.items() if key[:2] == (method, "sound"))
-            best[score] = sum(own_wins)
-    if not draws:
+        rivals = cells.set_index(["data", "epsilon", "method", "variant"])["median"].unstack([2, 3])
+        if (method, "sound") in rivals:
+            own = rivals.pop((method, "sound"))
+            whole = own.notna() & rivals.notna().all(axis=1)
+            left_out, complete = int((own.notna() & ~whole).sum()), own[whole].index
+            sign = 1 if score_of(score).better == "<=" else -1
+            best[score] = int((sign * own < (sign * rivals).min(axis=1))[whole].sum())
+            used = cells["draws"][cells.set_index(["data", "epsilon"]).index.isin(complete)]
+            draws = (min(draws[0] or used.min(), used.min()), max(draws[1], used.max()))
+    if not best:
         return None
-    return Lead(
-        method=method,
-        best=best,
-        cases=len(complete),
-        left_out=len(every - complete),
-        sets=len({data for data, _ in complete}),
-        draws=(min(draws), max(draws)),
-    )
+    sets = len(set(complete.get_level_values("data")))
+    return Lead(method=method, best=best, cases=len(complete), left_out=left_out, sets=sets,
+                draws=(int(draws[0]), int(draws[1])))  # fmt: skip
 
 
 def promises_privacy(method: str, variant: str) -> bool:

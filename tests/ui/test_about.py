@@ -2,7 +2,7 @@
 
 from dpviz import __version__
 from dpviz.data.samples import sample, sample_names
-from dpviz.docs.licences import PACKAGES
+from dpviz.docs.licences import LICENCES
 from dpviz.families import CARDS
 from dpviz.papers.references import REFERENCES
 from dpviz.ui.messages import plain_text
@@ -31,7 +31,7 @@ def test_the_page_says_version_private_methods_papers_and_licences():
         assert f"* {plain_text(sample(name).title)} ({sample(name).licence}): " in said
     packages = test.dataframe[0].value
     assert packages["version"].str.len().gt(0).all()
-    assert list(packages["package"]) == list(PACKAGES)
+    assert list(packages["package"]) == list(LICENCES["packages"])
     assert [one.value for one in test.header[1:]] == [
         "What is private, and what isn't", "Cite", "Licences", "Report a privacy flaw",
     ]  # fmt: skip

@@ -9,7 +9,7 @@ import streamlit as st
 from dpviz import __version__
 from dpviz.base.lazy import pandas as pd
 from dpviz.data.samples import sample, sample_names
-from dpviz.docs.licences import PACKAGES
+from dpviz.docs.licences import LICENCES
 from dpviz.families import CARDS
 from dpviz.papers.references import ABSTRACT, LICENCE, REFERENCES, bibtex, our_bibtex
 from dpviz.ui.messages import plain_text, show_caption
@@ -102,9 +102,9 @@ def _licences() -> None:
     st.dataframe(
         pd.DataFrame(
             {
-                "package": list(PACKAGES),
-                "version": [_version(name) for name in PACKAGES],
-                "licence": list(PACKAGES.values()),
+                "package": list(LICENCES["packages"]),
+                "version": [_version(name) for name in LICENCES["packages"]],
+                "licence": list(LICENCES["packages"].values()),
             }
         ),
         hide_index=True,
