@@ -25,6 +25,13 @@ _OF_CODE = (
 )  # fmt: skip
 
 
+#: What an audit of a method's file does not see.
+_NOT_SEEN = (
+    "not seen: only noisy answers are compared, so a method that reads the records in another way "
+    "is not found; for all that it publishes, audit a class with fit"
+)
+
+
 def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
     """Audit one method in one scenario, list its scenarios, or show what an audit can detect.
 
@@ -41,7 +48,8 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
     if len(given.claim) != 1:
         raise InputError(f'--claim "{_numbers(given.claim)}": give one number, for example 1.')
     variant = given.variant or "sound"
-    if given.method.endswith(".py"):
+    is_file = given.method.endswith(".py")
+    if is_file:
         given.method = add_file(given.method)
     if given.list:
         return _listed(given.method, variant)
@@ -58,7 +66,9 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
     )
     # JSON calls the description "says".
     report = {"says" if name == "description" else name: v for name, v in asdict(result).items()}
-    return report, _as_text(result)
+    if is_file:
+        report["not_seen"] = _NOT_SEEN
+    return report, "\n".join([_as_text(result), *[_NOT_SEEN][:is_file]])
 
 
 def _external(given: argparse.Namespace) -> tuple[Report, str]:

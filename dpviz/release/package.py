@@ -189,7 +189,7 @@ def _hash(content: bytes) -> str:
 
 def _values(document: Document, about: About) -> dict[str, Any]:
     """Values of all templates: the document, words on it, and every fact by its name."""
-    ledger = document["privacy"]["ledger"]
+    ledger, epsilon = document["privacy"]["ledger"], document["privacy"]["epsilon"]
     missing = [one for one in facts() if one.tier and one.name not in about]
     clusters = cluster_facts(document)
     values: dict[str, Any] = {
@@ -201,9 +201,9 @@ def _values(document: Document, about: About) -> dict[str, Any]:
         "run_line": run_line(document),
         "accuracy_words": accuracy_words(document),
         "counting_words": counting_words(document),
-        "guess_words": guess_words(document["privacy"]["epsilon"], _unit(document)),
-        "times": times_at_most(document["privacy"]["epsilon"]),
-        "scale_words": scale_words(document["privacy"]["epsilon"]),
+        "guess_words": guess_words(epsilon, f"a given {document['privacy']['unit']}"),
+        "times": times_at_most(epsilon),
+        "scale_words": scale_words(epsilon),
         "earlier_words": earlier_words(document),
         "doubt_words": doubt_words(document),
         "clusters": clusters,
@@ -211,8 +211,7 @@ def _values(document: Document, about: About) -> dict[str, Any]:
         "counting": counting_step(document),
         "steps": list(dict.fromkeys(spend["step"] for spend in ledger)),
         "mechanisms": list(dict.fromkeys(spend["mechanism"] for spend in ledger)),
-        "spent": document["privacy"]["epsilon"]
-        + sum(one["epsilon"] for one in document.get("earlier", [])),
+        "spent": epsilon + sum(one["epsilon"] for one in document.get("earlier", [])),
         "tier": min((one.tier - 1 for one in missing), default=3) or 1,
         "about": {name: about.get(name, "") for name in asked()},
         "owners": list(about),
@@ -221,10 +220,6 @@ def _values(document: Document, about: About) -> dict[str, Any]:
         "unsaid": UNSAID,
     }
     return values | {"fact": {one.name: _value(one, values) for one in facts()}}
-
-
-def _unit(document: Document) -> str:
-    return f"a given {document['privacy']['unit']}"
 
 
 def _value(fact: Fact, values: Mapping[str, Any]) -> Any:

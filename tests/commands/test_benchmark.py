@@ -54,6 +54,7 @@ def test_the_page_alone_brings_a_method_into_the_benchmark_and_the_audit(tmp_pat
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count(" of 2 cells won against each of our methods") == 2
     assert done.stdout.count("not refuted: claimed epsilon 1") == 2
+    assert done.stdout.count("not seen: only noisy answers are compared") == 1
     table = pd.read_csv(tmp_path / "draws.csv")
     assert set(table["method"]) == {"entry", "dplloyd", "eugkm", "hybrid", "dprefine"}
     assert len(table) == 2 * 5 * 10

@@ -518,14 +518,9 @@ def _behind(
 
 
 def _alike(table: pd.DataFrame) -> list[str]:
-    """Titles of NICV / true and of the scores that equal it in all rows; none if none does.
-
-    They are equal if the true run is the best known run in the units of the data.
-    """
-    numbers = {
-        name: part[["mean", "median", "low", "high"]].to_numpy()
-        for name, part in table.groupby("score", sort=False)
-    }
+    """Titles of NICV / true and of the scores that equal it in all rows; none if none does."""
+    ends = ["mean", "median", "low", "high"]
+    numbers = {name: part[ends].to_numpy() for name, part in table.groupby("score", sort=False)}
     first = numbers.pop("nicv_ratio", np.empty(0))
     same = [
         name
