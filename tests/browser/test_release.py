@@ -311,7 +311,7 @@ def test_an_owner_releases_rides_with_15_actions_in_5_minutes(
     expect(
         page.get_by_text("Active: rides.csv · 19,990 records · columns lon and lat")
     ).to_be_visible()
-    expect(page.get_by_text("They can't be read.")).to_be_visible()
+    expect(page.get_by_text("10 rows can't be read.")).to_be_visible()
     following()
     expect(page.locator("[data-testid=stMain] .js-plotly-plot")).to_be_visible()
     do("type a city", lambda: page.get_by_role("combobox", name="City").fill("Berlin"))

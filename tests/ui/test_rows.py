@@ -53,7 +53,7 @@ def test_one_cell_of_8000_rows_is_left_out_at_one_click_on_all_pages() -> None:
         assert COUNT in notes(test)
         assert LEAVE not in keys(test)
         # A release always leaves these rows out, without a choice; all pages name them.
-        assert ("It can't be read. Each row is judged" in notes(test)) == (page == "release")
+        assert ("1 row can't be read. Each row is judged" in notes(test)) == (page == "release")
         assert ("rows" in found) == (page != "release")
         assert 'row 4712, column "' in listed(test)
         assert found["columns"] == "lon,lat"
@@ -98,7 +98,7 @@ def test_a_release_counts_empty_and_unreadable_rows_once() -> None:
     lines[3], lines[5], lines[7] = "??,1", ",2", "3,"
     load(test, "a.csv", "\n".join(["x,y", *lines]).encode())
     assert '3 rows were left out: a value in "x", "y" is missing' in notes(test)
-    assert "2 of them lack a value, and 1 can't be read." in notes(test)
+    assert "2 rows lack a value, and 1 can't be read." in notes(test)
 
 
 def test_columns_that_hold_words_are_named_and_the_table_stays() -> None:

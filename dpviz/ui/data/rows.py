@@ -39,7 +39,8 @@ def show_left_out(data: Dataset) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             who = counted(rows.rows, "row")
             if empty := data.dropped - rows.rows:
-                who = f"{counted(empty, 'row')} without a value; {who} that"
+                lack = "lacks" if empty == 1 else "lack"
+                who = f"{counted(empty, 'row')} {lack} a value, and {rows.rows:,}"
             show_caption(f"{who} can't be read. Each row is judged by a look at this row alone.")
             _show(rows)
 
