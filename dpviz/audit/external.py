@@ -37,7 +37,7 @@ from dpviz.audit.bounds import (
     visible,
 )
 from dpviz.audit.classifier import CLASSIFIER_NAME, classifier_scores
-from dpviz.audit.pairs import Box, Pair, pairs
+from dpviz.audit.pairs import MANY, Box, Pair, pairs
 from dpviz.audit.runs import checked_runs, event_in_words
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, check_number, reason, shown
@@ -58,6 +58,8 @@ _BATCH = 25
 
 #: Number of other records per column whose labels are predicted.
 _PROBES = 5
+
+_FEW_RECORDS = f"more than about 1,000 records: only with --scenario {MANY}"
 
 _FAILS, _ERROR_TEXT = "error at the end of the run", "text of the error"
 
@@ -148,6 +150,7 @@ class ExternalAudit:
                     shows,
                     f"No audit with these runs shows more than {self.highest:.3g}.",
                     *unseen,
+                    *[_FEW_RECORDS][: all(one.name != MANY for one in self.pairs)],
                     "times, warnings and files: not compared",
                 ],
             ),
@@ -197,6 +200,7 @@ def audit_external(
     seconds: float = SECONDS,
     memory: int = MEMORY,
     seed: int = 0,
+    runner: str | None = None,
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> ExternalAudit:
@@ -206,13 +210,14 @@ def audit_external(
     ``given`` does not have them. ``runs`` on each data set of a pair (``scenario``: one of
     :data:`dpviz.audit.pairs.PAIRS` instead of the usual pairs). Records are in ``box``, one pair of
     bounds per column. Attributes that are published: default all that end in ``_``. A run has a
-    limit of ``seconds``, its process a limit of ``memory`` (MB). Raises InputError if the code
+    limit of ``seconds``, its process a limit of ``memory`` (MB). ``runner`` is as in
+    :class:`CodeProcess`; its usual pairs include one of many records. Raises InputError if the code
     can't be loaded, fails in every run, crashes or does not end, or a number is out of range.
     """
     _check(claim, delta, seconds, memory, seed)
     Neighbours(relation=relation)
     runs = checked_runs(runs)
-    chosen_pairs = pairs(scenario)
+    chosen_pairs = pairs(scenario, many=runner is not None)
     axes = [np.linspace(low, high, _PROBES) for low, high in box]
     probes = np.stack(np.meshgrid(*axes[:3]), axis=-1).reshape(-1, min(len(axes), 3))
     middle = [sum(bounds) / 2 for bounds in box[3:]]
@@ -225,6 +230,7 @@ def audit_external(
         "probes": np.hstack([probes, np.tile(middle, (len(probes), 1))]).tolist(),
         "memory": memory * 2**20,
         "scenario": scenario,
+        "runner": runner,
     }
     values = dict(given or {})
     code = target or command or ""
@@ -632,12 +638,13 @@ def _repeat(
     """Lines for a shell that repeat the audit, and that print both data sets."""
     words = ["dpviz", "audit"]
     words += [asked["target"]] if asked["target"] else ["--command", asked["command"]]
-    for name, value in given.items():
+    for name, value in ({} if asked["runner"] else given).items():
         words += ["--set", f"{name}={value!r}"]
     words += ["--claim", f"{claim!r},{delta!r}" if delta else f"{claim!r}"]
     words += ["--runs", str(runs), "--seed", str(seed)]
-    words += ["--domain", ";".join(f"{low!r},{high!r}" for low, high in box)]
-    words += ["--neighbours", relation]
+    if not asked["runner"]:
+        words += ["--domain", ";".join(f"{low!r},{high!r}" for low, high in box)]
+        words += ["--neighbours", relation]
     if asked["scenario"]:
         words += ["--scenario", asked["scenario"]]
     if asked["publishes"]:

@@ -21,6 +21,8 @@ import re
 import shlex
 import subprocess
 import sys
+import sysconfig
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -42,6 +44,9 @@ SEEDS = ("random_state", "seed")
 _NUMBER = re.compile(
     r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\b[-+]?(?:nan|inf(?:inity)?)\b", re.I
 )
+
+#: Folders of files that are no code of a user: this package, Python and its libraries.
+_NOT_OWN = (str(Path(__file__).parents[1]), *sysconfig.get_paths().values())
 
 #: A published value: its name and its numbers.
 Named = tuple[str, Any]
@@ -290,11 +295,19 @@ def _run(run: Callable[[np.ndarray, int], Iterator[Named]], points: Any, seed: i
 
 
 def words(error: BaseException) -> str:
-    """Kind and message of an error, on one line."""
+    """Kind, message and line of an error, without line breaks."""
     said: object = error
     if isinstance(error, OSError) and error.strerror:
         said = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
-    return " ".join(f"{type(error).__name__}: {said}".split()).rstrip(".")[:400]
+    kind = " ".join(f"{type(error).__name__}: {said}".split()).rstrip(".")[:400]
+    # The line of the user's code, which may have called a library.
+    own = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(("<", *_NOT_OWN))
+    ]
+    where = own[-1] if own else None
+    return f"{kind} ({Path(where.filename).name}, line {where.lineno})" if where else kind
 
 
 if __name__ == "__main__":

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from types import ModuleType
+from typing import Any
 
-from dpviz.audit.external_runs import module_of, words
+from dpviz.audit.external import RUNS, SECONDS, ExternalAudit, audit_external
+from dpviz.audit.external_runs import Named, module_of, numbers, words
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
+from dpviz.data.dataset import Dataset
 from dpviz.families import CARDS, FAMILIES
 from dpviz.family.card import Card
 from dpviz.family.method import method_of
 from dpviz.family.parameter import check_option
+from dpviz.grid.domain import Domain
+from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.privacy.secure import LATTICE
 
 #: Usual seconds of a draw on 30,000 records; a file may have its own ``SECONDS``.
@@ -38,7 +46,10 @@ def add_module(module: ModuleType) -> str:
     """
     name, card = shown(module.__name__), getattr(module, "CARD", None)
     if not isinstance(card, Card) or not callable(getattr(module, "run", None)):
-        raise InputError(f"{name} is no method: give it a CARD and a function run.")
+        raise InputError(
+            f"{name} is no method: give it a CARD and a function run, or name a class with fit as "
+            "FILE.py:CLASS."
+        )
     if not card.spends:
         raise InputError(f"{name} spends no epsilon: add epsilon to the parameters of its CARD.")
     check_option("family", card.family, FAMILIES)
@@ -47,3 +58,52 @@ def add_module(module: ModuleType) -> str:
     FAMILIES[card.family].add(method_of(module, seconds=_SECONDS, unit=LATTICE))
     CARDS[card.name] = card
     return card.name
+
+
+def audit_published(path: str, *, runs: int | None = None, **how: Any) -> ExternalAudit:
+    """Audit all that the method of a file publishes, with pairs of few and of many records.
+
+    So a method that reads records without its accountant is found, too. ``how`` is as in
+    :func:`dpviz.audit.external.audit_external`.
+    """
+    return audit_external(
+        path,
+        runner=f"{__name__}:{MethodRuns.__name__}",
+        runs=RUNS if runs is None else runs,
+        seconds=how.pop("seconds", 6 * SECONDS),
+        **how,
+    )
+
+
+class MethodRuns:
+    """Runs of a method's file in its own process, for the questions of ``external_runs``."""
+
+    def __init__(self, asked: Mapping[str, Any]) -> None:
+        self.card = CARDS[add_module(module_of(asked["target"]))]
+        self.domain = Domain(bounds=tuple((low, high) for low, high in asked["box"]))
+        self.unseen: dict[str, str] = {}
+        self.last: Floats | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """Parameters of the method; each run gets noise of its own."""
+        takes = [one.name for one in self.card.parameters]
+        return {"seed": None, "seeded": False, "open": False, "takes": takes}
+
+    def begin(self, given: Mapping[str, Any]) -> None:
+        """Use these parameters."""
+        self.family = FAMILIES[self.card.family]
+        self.config = self.family.config(
+            method=self.card.name, variant=self.card.taken("sound"), **given
+        )
+
+    def run(self, points: Floats, seed: int) -> Iterator[Named]:
+        """Run once; yield all numbers that a release has."""
+        if self.last is not points:
+            data = Dataset(name="X", points=points)
+            self.material = self.family.material(data, self.config, self.domain, "clip")
+            self.last = points
+        # A trial's draw numbers its clusters by the true ones, which a release does not have.
+        config = self.config
+        accountant = Accountant(SeededNoise(seed), config.epsilon, config.neighbours)
+        found = self.family.run(self.material, config, accountant)
+        yield from numbers("result", self.family.released(found, self.domain))

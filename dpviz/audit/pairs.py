@@ -19,6 +19,9 @@ from dpviz.privacy.ledger import Relation
 #: Bounds of every column.
 Box = Sequence[tuple[float, float]]
 
+#: Name of the pair that is as large as a small sample set.
+MANY = "many"
+
 #: Points (n, d) of the unit cube, the new record (d,), and its place in the list.
 Made = tuple[Floats, Floats, int]
 
@@ -83,6 +86,11 @@ def _outside(columns: int) -> Made:
     return np.zeros((30, columns)), np.full(columns, 1e3), 30
 
 
+def _many(columns: int) -> Made:
+    points = _groups(columns, (10_000, 10_000))
+    return points, np.ones(columns), len(points)
+
+
 def _duplicate(columns: int) -> Made:
     return np.full((20, columns), 0.25), np.full(columns, 0.25), 20
 
@@ -138,6 +146,7 @@ PAIRS = {
             "Two tight groups of 500 records in one corner; one more in the opposite corner.",
             _of_method(data.far_record),
         ),
+        Pair(MANY, "Two groups of 10,000 records; one more in a corner.", _many, usual=False),
         Pair("outside", "30 records in one corner; one more far outside the box.", _outside, False),
         Pair(
             "shifted-sets",
@@ -161,10 +170,10 @@ PAIRS = {
 }
 
 
-def pairs(name: str | None = None) -> tuple[Pair, ...]:
-    """Usual pairs, or the pair with this name; InputError lists the names."""
+def pairs(name: str | None = None, *, many: bool = False) -> tuple[Pair, ...]:
+    """Usual pairs (with ``many`` records, too), or the pair with this name, or InputError."""
     if name is None:
-        return tuple(one for one in PAIRS.values() if one.usual)
+        return tuple(one for one in PAIRS.values() if one.usual or (many and one.name == MANY))
     if name not in PAIRS:
         raise InputError(f'scenario = "{shown(name)}" is unknown: choose from {", ".join(PAIRS)}.')
     return (PAIRS[name],)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import ast
+import secrets
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from dpviz.audit import AuditResult, audit, scenarios
 from dpviz.audit.external import BOX, MEMORY, RUNS, SECONDS, audit_external
-from dpviz.audit.method_file import add_file
+from dpviz.audit.method_file import add_file, audit_published
 from dpviz.audit.pairs import PAIRS
 from dpviz.audit.scenarios import find
 from dpviz.audit.steps import BUGS, CLAIM, REASONS, StepResult, table
@@ -25,11 +26,8 @@ _OF_CODE = (
 )  # fmt: skip
 
 
-#: What an audit of a method's file does not see.
-_NOT_SEEN = (
-    "not seen: only noisy answers are compared, so a method that reads the records in another way "
-    "is not found; for all that it publishes, audit a class with fit"
-)
+#: Mark of a pair that is not in a usual audit.
+_ONLY_NAMED = " (only with --scenario)"
 
 
 def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
@@ -48,32 +46,43 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
     if len(given.claim) != 1:
         raise InputError(f'--claim "{_numbers(given.claim)}": give one number, for example 1.')
     variant = given.variant or "sound"
-    is_file = given.method.endswith(".py")
-    if is_file:
-        given.method = add_file(given.method)
+    file = given.method if given.method.endswith(".py") else None
+    if file:
+        given.method = add_file(file)
     if given.list:
         return _listed(given.method, variant)
     if given.steps:
         return _steps(given.method)
-    result = audit(
-        given.method,
-        variant,
-        claim=given.claim[0],
-        runs=given.runs,
-        scenario=given.scenario,
-        seed=given.seed,
-        progress=progress_line("runs"),
-    )
-    # JSON calls the description "says".
-    report = {"says" if name == "description" else name: v for name, v in asdict(result).items()}
-    if is_file:
-        report["not_seen"] = _NOT_SEEN
-    return report, "\n".join([_as_text(result), *[_NOT_SEEN][:is_file]])
+    how = {
+        "claim": given.claim[0], "runs": given.runs, "scenario": given.scenario,
+        "progress": progress_line("runs"),
+    }  # fmt: skip
+    report: Report = {}
+    texts: list[str] = []
+    if not (file and given.scenario in PAIRS):
+        result = audit(given.method, variant, seed=given.seed or 0, **how)
+        # JSON calls the description "says".
+        report = {"says" if key == "description" else key: v for key, v in asdict(result).items()}
+        texts.append(_as_text(result))
+    if file and (given.scenario is None or given.scenario in PAIRS):
+        # The noisy answers are not all that a file may publish.
+        published = audit_published(file, seed=_seed(given), **how)
+        report["published"] = asdict(published)
+        texts += ["", "All that the method publishes", published.text()]
+    return report, "\n".join(texts).strip()
+
+
+def _seed(given: argparse.Namespace) -> int:
+    """The given seed; else a new one, for which nobody can have prepared code."""
+    return secrets.randbits(31) if given.seed is None else int(given.seed)
 
 
 def _external(given: argparse.Namespace) -> tuple[Report, str]:
     if given.list:
-        listed = [{"name": one.name, "says": one.description} for one in PAIRS.values()]
+        listed = [
+            {"name": one.name, "says": one.description + _ONLY_NAMED * (not one.usual)}
+            for one in PAIRS.values()
+        ]
         lines = [f"{one['name']:<24} {one['says']}" for one in listed]
         return {"scenarios": listed}, "\n".join(lines)
     if given.command and given.method:
@@ -98,7 +107,7 @@ def _external(given: argparse.Namespace) -> tuple[Report, str]:
         header=not given.no_header,
         seconds=SECONDS if given.seconds is None else given.seconds,
         memory=MEMORY if given.memory is None else given.memory,
-        seed=given.seed,
+        seed=_seed(given),
         progress=progress_line("runs"),
     )
     return asdict(result), result.markdown() if given.markdown else result.text()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import shlex
 from dataclasses import asdict
 
 from dpviz.base.errors import InputError, shown
 from dpviz.commands.audit import parameter_of
 from dpviz.commands.output import progress_line, write_table
 from dpviz.commands.sweep import check_out
+from dpviz.data.samples import sample
 from dpviz.experiments.benchmark import title_of
 from dpviz.experiments.entry import EPSILONS, Cell, Standing, enter
 from dpviz.families import score_of
@@ -26,6 +28,10 @@ def benchmark_command(given: argparse.Namespace) -> tuple[Report, str]:
         )
     if given.out is not None:
         check_out(given.out, "the file to write, for example --out draws.csv")
+        if not given.out.endswith((".csv", ".parquet")):
+            raise InputError(
+                f'--out "{shown(given.out, 120)}": name a file that ends in .csv or .parquet.'
+            )
         # All draws take minutes, so look for a folder that can't be written before them.
         if not os.access(os.path.dirname(given.out) or ".", os.W_OK):
             raise InputError(
@@ -87,7 +93,7 @@ def _as_text(given: argparse.Namespace, found: Standing) -> str:
             "note     The sample sets are public: constants of all methods may have been chosen "
             "on them.",
             f"again    --secret {found.secret}",
-            f"privacy  not measured here: dpviz audit {given.method}",
+            f"privacy  not measured here: dpviz audit {shlex.quote(given.method)} --claim 1",
         ]
     )
 
@@ -95,8 +101,9 @@ def _as_text(given: argparse.Namespace, found: Standing) -> str:
 def _row(cell: Cell, ours: list[str]) -> list[str]:
     lost = f" against {', '.join(map(title_of, cell.better))}" if cell.better else ""
     numbers = [cell.median, *(cell.medians.get(name, math.nan) for name in ours)]
+    described = sample(cell.data)
     return [
-        cell.data,
+        f"{cell.data} ({described.n:,} x {len(described.columns)})",
         f"{cell.epsilon:g}",
         *(f"{one:.4g}" for one in numbers),
         cell.verdict + lost + (f", {cell.failed} failed" if cell.failed else ""),

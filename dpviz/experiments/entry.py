@@ -121,6 +121,8 @@ def enter(
     for name, listed in (("sets", sets), ("epsilons", epsilons)):
         if not listed:
             raise InputError(f"{name} are missing: give 1 or more.")
+    if "epsilon" in (given or {}):
+        raise InputError("epsilon is that of each cell: give epsilons instead.")
     for name, value, least, most in (
         ("draws", draws, 1, MOST_DRAWS),
         ("secret", secret, 0, MOST_SEED),

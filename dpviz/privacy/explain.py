@@ -52,13 +52,29 @@ def guess_words(epsilon: float, unit: str) -> str:
 
 
 def scale_words(epsilon: float) -> str:
-    """Compare an epsilon with others, and with several releases of the same epsilon."""
+    """Compare an epsilon with a scale, with others, and with several releases of the same."""
     others = [f"{_right(one)} with ε {one:g}" for one in (0.1, 1, 3, 10)]
     more = [f"{_right(many * epsilon)} after {many}" for many in (2, 5, 10)]
     return (
-        f"For comparison, this guess is right {', '.join(others)}. After several releases of the "
-        f"same data, each with ε {written_out(epsilon)}, it is right {', '.join(more)}."
+        "By a usual scale (Ponomareva and others, “How to DP-fy ML”, 2023: up to 1 strong, up to "
+        f"10 reasonable, above 10 weak to none), it is {_level(epsilon)}. For comparison, this "
+        f"guess is right {', '.join(others)}. After several releases of the same data, each with ε "
+        f"{written_out(epsilon)}, it is right {', '.join(more)}."
     )
+
+
+def limit_words(total: float, spent: float) -> str:
+    """How much is left of a lifetime budget, and what a reader can guess if all of it is spent."""
+    left = round(total - spent, 9)
+    return (
+        f"The owner's limit for all releases of these data is ε {written_out(total)}; "
+        f"{written_out(left) if left > 0 else 'nothing'} is left. If all of it is spent, this "
+        f"guess is right {_right(total)}, and the protection is {_level(total)}."
+    )
+
+
+def _level(epsilon: float) -> str:
+    return "strong" if epsilon <= 1 else "reasonable" if epsilon <= 10 else "weak to none"
 
 
 def _right(epsilon: float) -> str:

@@ -206,14 +206,15 @@ def _room(result: Mapping[str, Any]) -> Floats:
 def _beyond(document: Document) -> str:
     """Clause for a release that has more records than were measured, by its noisy counts."""
     total = float(f"{np.sum(document['result']['counts']):.2g}")
-    beyond = total > 6_000
+    beyond = total > 5_000
     return f" (this release has about {number(total)}, which was not measured)" * beyond
 
 
 def _of_cells(document: Document) -> str:
     one = np.ndim(document["result"]["counts"]) == 1
     level = "everywhere" if one else "in each row and column of the grid"
-    spread = "are spread evenly" if one else "differ in number only by row and column"
+    uneven = "are uneven only from row to row and from column to column"
+    spread = "are spread evenly" if one else uneven
     # If the method chooses the cells, the cells follow the records, so records on few lines don't
     # look like a product of shares.
     card = CARDS[document["method"]["name"]]
@@ -222,10 +223,10 @@ def _of_cells(document: Document) -> str:
         f"From released numbers only, the same settings were run {DRAWS['cells']} times on data "
         f"without clusters, with about as many records {level} as here. A cluster is doubtful if "
         "neither it nor its fullest block stands out more than all clusters did in these runs. If "
-        f"records {spread}, with at most {_group(document)} at one place, a cluster passes as real "
-        f"in at most {LEVEL:.0%} of releases, as measured with two columns and 200 to 5,000 "
-        f"records{_beyond(document)}. More records at one place, {rounded}a coast, the edge of a "
-        "city or a slanting street may pass as a cluster." + _moved(document)
+        f"records {spread}, with at most {_group(document)} at one place, a false cluster passes "
+        f"as real in at most {LEVEL:.0%} of releases. This was measured on tables with two columns "
+        f"and 200 to 5,000 records{_beyond(document)}. More records at one place, {rounded}a "
+        "coast, the edge of a city or a slanting street may pass as a cluster." + _moved(document)
     )
 
 

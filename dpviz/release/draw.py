@@ -225,7 +225,8 @@ def release(
     _check_budget(budget, source, request.config.epsilon)
     account = budget.find(source)
     trial = prepared.draw(request.config.epsilon, null_sets=1)
-    files(with_earlier(trial, account.entries if account else ()), about)
+    before_it = account.entries if account else ()
+    files(with_earlier(trial, before_it, account.total if account else total), about)
     # Path.absolute() would keep "out/..", which names an existing folder.
     folder = Path(os.path.abspath(folder))
     part = _part(folder)
@@ -237,8 +238,9 @@ def release(
             origins=dataset.origins,
         )  # fmt: skip
         try:
-            before_it = [one for one in budget.open(source).entries if one.id < entry.id]
-            drawn = with_earlier(prepared.draw(entry.epsilon), before_it)
+            account = budget.open(source)
+            before_it = tuple(one for one in account.entries if one.id < entry.id)
+            drawn = with_earlier(prepared.draw(entry.epsilon), before_it, account.total)
             bundle = files(drawn, about)
             _publish(bundle, part, folder)
         except (InputError, PrivacyRefusal) as error:

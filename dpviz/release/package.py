@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.serialize import jsonable
 from dpviz.base.tables import read_rows
-from dpviz.privacy.explain import guess_words, scale_words, times_at_most
+from dpviz.privacy.explain import guess_words, limit_words, scale_words, times_at_most
 from dpviz.release.formatting import printable
 from dpviz.release.report import environment, spots_of
 from dpviz.release.tables import (
@@ -167,7 +167,7 @@ def package(document: Document, about: About, made: Mapping[str, bytes]) -> dict
 
     ``made``: contents of the files that are described, such as ``cells.csv``.
     """
-    values = _values(document, about)
+    values = _values(document, about, made)
     return {
         "sheet.html": _rendered("sheet.html.j2", values),
         "registry.yaml": _registry(values),
@@ -187,9 +187,11 @@ def _hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _values(document: Document, about: About) -> dict[str, Any]:
+def _values(document: Document, about: About, made: Mapping[str, bytes]) -> dict[str, Any]:
     """Values of all templates: the document, words on it, and every fact by its name."""
     ledger, epsilon = document["privacy"]["ledger"], document["privacy"]["epsilon"]
+    spent = epsilon + sum(one["epsilon"] for one in document.get("earlier", []))
+    total = document.get("lifetime_budget")
     missing = [one for one in facts() if one.tier and one.name not in about]
     clusters = cluster_facts(document)
     values: dict[str, Any] = {
@@ -211,7 +213,9 @@ def _values(document: Document, about: About) -> dict[str, Any]:
         "counting": counting_step(document),
         "steps": list(dict.fromkeys(spend["step"] for spend in ledger)),
         "mechanisms": list(dict.fromkeys(spend["mechanism"] for spend in ledger)),
-        "spent": epsilon + sum(one["epsilon"] for one in document.get("earlier", [])),
+        "spent": spent,
+        "limit_words": limit_words(total, spent) if total else "",
+        "release_hash": _hash(made["release.json"]),
         "tier": min((one.tier - 1 for one in missing), default=3) or 1,
         "about": {name: about.get(name, "") for name in asked()},
         "owners": list(about),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dpviz.base.errors import InputError, reason
 
@@ -21,9 +21,23 @@ def sheet_pdf(page: bytes) -> bytes:
         ) from None
     document = HTML(string=page.decode(), url_fetcher=_refuse)
     made: bytes = document.write_pdf(
-        pdf_variant="pdf/a-3b", pdf_tags=True, pdf_identifier=b"dpviz review sheet"
+        finisher=_without_empty_resources,
+        pdf_variant="pdf/a-3b",
+        pdf_tags=True,
+        pdf_identifier=b"dpviz review sheet",
     )
     return made
+
+
+def _without_empty_resources(_: Any, pdf: Any) -> None:
+    """Remove lists of patterns and shadings, since the sheet has none.
+
+    Some checkers of PDF/A approve no file with such lists, even if they are empty.
+    """
+    for one in pdf.objects:
+        for name in ("Pattern", "Shading"):
+            if isinstance(one, dict) and one.get(name) == {}:
+                del one[name]
 
 
 def _refuse(url: str, *_: object) -> NoReturn:

@@ -53,8 +53,9 @@ def test_the_page_alone_brings_a_method_into_the_benchmark_and_the_audit(tmp_pat
     done = run(tmp_path, *lines)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count(" of 2 cells won against each of our methods") == 2
-    assert done.stdout.count("not refuted: claimed epsilon 1") == 2
-    assert done.stdout.count("not seen: only noisy answers are compared") == 1
+    assert done.stdout.count("not refuted: claimed epsilon 1") == 3
+    assert done.stdout.count("All that the method publishes") == 1
+    assert done.stdout.count("more than about 1,000 records: only with --scenario many") == 1
     table = pd.read_csv(tmp_path / "draws.csv")
     assert set(table["method"]) == {"entry", "dplloyd", "eugkm", "hybrid", "dprefine"}
     assert len(table) == 2 * 5 * 10
@@ -69,6 +70,25 @@ def test_the_audit_refutes_the_mistake_of_the_page(tmp_path):
     file.write_text(code.replace("sensitivity=d + 1", "sensitivity=(d + 1) / 3"), encoding="utf-8")
     (command,) = re.findall(r"`(dpviz audit twosteps.py --runs 4000)`", pages()["benchmark"].text)
     assert "REFUTED" in run(tmp_path, command).stdout
+
+
+@pytest.mark.parametrize("scenario", ["far", "many"])
+def test_an_audit_finds_a_method_that_reads_records_without_the_accountant(tmp_path, scenario):
+    """The cheat is only on data of many records if the pair has many."""
+    of_page(tmp_path)
+    file = tmp_path / "twosteps.py"
+    least = 10_000 if scenario == "many" else 0
+    cheat = f"""    if records.n > {least}:
+        centers = records.sums(space, centers)[:, 1:] / records.n
+    return KMeansRun("""
+    code = file.read_text(encoding="utf-8").replace("    return KMeansRun(", cheat)
+    file.write_text(code, encoding="utf-8")
+    done = run(tmp_path, f"dpviz audit twosteps.py --scenario {scenario} --runs 100 --seed 3")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "REFUTED: claimed epsilon 1, measured epsilon" in done.stdout
+    assert f"dpviz audit twosteps.py --claim 1.0 --runs 100 --seed 3 --scenario {scenario}" in (
+        done.stdout
+    )
 
 
 def test_json_has_the_cells_and_the_secret_and_a_file_the_draws(capsys, tmp_path):
@@ -99,12 +119,16 @@ def test_json_has_the_cells_and_the_secret_and_a_file_the_draws(capsys, tmp_path
         ("dpviz:DPLloyd --secret -1", "secret = -1"),
         ("dpviz:DPLloyd --seconds nan", "seconds = nan"),
         ("dpviz:DPLloyd --out nowhere/x.csv", "can't be written"),
+        ("dpviz:DPLloyd --out x.txt", "name a file that ends in .csv or .parquet"),
+        ("dpviz:DPLloyd --set epsilon=100", "give epsilons instead"),
+        ("noclass.py", "name a class with fit as FILE.py:CLASS"),
     ],
 )
 def test_wrong_input_is_one_sentence_and_status_2(line, said, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     codes = {
         "exits": "import os; os._exit(4)",
+        "noclass": "class Own:\n    def fit(self, X): ...",
         "taken": "from dpviz.kmeans.methods.dplloyd import CARD, run",
     }
     for name, code in codes.items():

@@ -110,7 +110,7 @@ def test_a_draw_without_an_end_is_worse_than_all_others(means, how, said):
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("raises", "ValueError: no way"),
+        ("raises", r"ValueError: no way \(means.py, line 17\)"),
         ("many", "3 centres, more than K = 2"),
         ("none", r"shape \(0, 2\)"),
         ("wide", r"shape \(2, 3\)"),

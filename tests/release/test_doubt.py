@@ -354,8 +354,8 @@ def test_all_methods_with_numbers_of_records_are_measured() -> None:
 @pytest.mark.parametrize(
     ("method", "cap", "said"),
     [
-        ("privthr", 1, "differ in number only by row and column, with at most 5 at one place, a"),
-        ("privthr", 9, "differ in number only by row and column, with at most 9 at one place, a"),
+        ("privthr", 1, "from column to column, with at most 5 at one place, a"),
+        ("privthr", 9, "from column to column, with at most 9 at one place, a"),
         ("baseline", 1, "values rounded to few steps, a coast"),
         ("dplloyd", 1, "are spread evenly, with at most 5 at one place, or there is no record, a"),
     ],

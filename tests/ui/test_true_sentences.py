@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
 from dpviz.figures.wavecluster import VIEWS as WAVECLUSTER_VIEWS
-from dpviz.privacy.explain import promises_little, scale_words, surest_words
+from dpviz.privacy.explain import limit_words, promises_little, scale_words, surest_words
 from dpviz.ui.session import address
 from dpviz.ui.widgets.stamp import COLUMN, DECLARED, FAILS, MADE_UP, Stamp
 from tests.support import ROOT
@@ -358,6 +358,16 @@ def test_the_scale_of_epsilon_is_that_of_the_guess() -> None:
         right = math.ceil(100 / (1 + math.exp(-epsilon)))
         assert f"at most {right} times in 100 {words}" in told
     assert "nearly always after 10" in told  # 99.4 times in 100
+    levels = {0.5: "strong.", 1.0: "strong.", 3.0: "reasonable.", 10.0: "reasonable.", 11.0: "weak"}
+    for epsilon, level in levels.items():
+        assert f"weak to none), it is {level}" in scale_words(epsilon)
+
+
+def test_the_rest_of_a_lifetime_budget_is_said_with_what_all_of_it_means() -> None:
+    told = limit_words(3.0, 1.1)
+    assert "is ε 3; 1.9 is left." in told
+    assert "at most 96 times in 100, and the protection is reasonable." in told
+    assert "is ε 3; nothing is left." in limit_words(3.0, 3.0)
 
 
 def test_words_of_certainty_are_rounded_up():
