@@ -1381,10 +1381,10 @@ def test_decimals_of_a_latex_table_follow_the_standard_error(rows):
     (_, *cells) = cells_of(latex_table_of(charts, PARAMETERS["epsilon"], (), **words))
     shown = iter(cells)
     for _, part in table.groupby("score"):
-        texts = [next(shown)[-4:] for _ in range(len(part))]
+        texts = [next(shown)[-5:] for _ in range(len(part))]
         error = part["standard_error"].median()
         last = 10.0 ** (math.floor(math.log10(error)) - 1)  # the second digit of the error
-        for column, name in enumerate(("mean", "median", "low", "high")):
+        for column, name in enumerate(("mean", "standard_error", "median", "low", "high")):
             is_coarse = [abs(round(one / last) * last - one) > 0.1 * abs(one) for one in part[name]]
             places = {
                 len(text[column].partition(".")[2])
@@ -1439,7 +1439,7 @@ def test_table_and_figure_are_there_for_latex(app):
     test = app(**SMALL, methods="privthr,privqt")
     names = ("This table (LaTeX)", "This figure (LaTeX)", "What to cite (BibTeX)")
     assert set(names) <= {one.proto.label for one in test.get("download_button")}
-    plan = replace(plan_of(methods=("privthr", "privqt")), scores=("dsg_c",))
+    plan = replace(plan_of(methods=("privthr", "privqt")), scores=("dsg_c",), seeds=(0, 1, 2))
     chart = Chart(
         heading="ε 1, 50%",
         score="dsg_c",
@@ -1452,11 +1452,14 @@ def test_table_and_figure_are_there_for_latex(app):
     assert text.count(r" \\") == 1 + len(chart.table)
     assert "Fifteen Gaussians & DSG\\_C & PrivTHR & " in text
     assert "PrivQT, not private & " in text
-    (_, *rows), head = cells_of(text), ["mean", "median", "lowest", "highest"]
-    assert cells_of(text)[0][-4:] == head
+    (_, *rows), head = cells_of(text), ["mean", "s.e.", "median", "lowest", "highest"]
+    assert cells_of(text)[0][-5:] == head
     for row, cells in zip(chart.table.to_dict("records"), rows, strict=True):
-        for name, cell in zip(("mean", "median", "low", "high"), cells[-4:], strict=True):
+        for name, cell in zip(
+            ("mean", "median", "low", "high"), (cells[-5], *cells[-3:]), strict=True
+        ):
             assert float(cell) == pytest.approx(row[name], rel=1e-2)
+        assert float(cells[-4]) == pytest.approx(row["standard_error"], rel=0.1)
     for line, column in (("median", "median"), ("both", "median"), ("mean", "mean")):
         drawn = latex_figure_of([chart], PARAMETERS["epsilon"], line, **words)
         for row in chart.table.to_dict("records"):

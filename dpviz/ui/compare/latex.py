@@ -37,7 +37,7 @@ def latex_table_of(
     draws = frame["draws"] if len(frame) else [1]
     over = [] if axis.name == EPSILON.name else [axis]
     head = ["data", "score", "method", "ε", *(one.sign for one in over)]
-    head += ["draws", "mean", "median", *end_names(min(draws), max(draws))]
+    head += ["draws", "mean", "s.e.", "median", *end_names(min(draws), max(draws))]
     failing = {(chart.data, method) for chart in charts for method in chart.failing}
     rows = [
         [
@@ -54,7 +54,7 @@ def latex_table_of(
     return table(head, rows, caption, label, cited)
 
 
-_NUMBERS = ("mean", "median", "low", "high")
+_NUMBERS = ("mean", "standard_error", "median", "low", "high")
 
 
 def _numbers(frame: pd.DataFrame) -> list[list[str]]:
