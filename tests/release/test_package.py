@@ -266,8 +266,8 @@ class _Names(NodeVisitor):
 
 #: Words that are computed from the released document alone, beside its own fields.
 COMPUTED = {
-    "slug", "title", "tier", "run_line", "headline", "counting_words", "earlier_words", "steps",
-    "mechanisms", "owners",
+    "slug", "title", "tier", "run_line", "headline", "counting_words", "earlier_words", "limit_words",
+    "steps", "mechanisms", "owners",
 }  # fmt: skip
 
 
