@@ -18,6 +18,10 @@ from tests.method import concerns
 from tests.support import sentences
 from tests.support.cluster import dask_workers  # noqa: F401 - a fixture
 
+#: Number of cases of a test for every day, unless a mark names the cases or their number. All cases
+#: of a test run nearly the same lines.
+MOST_CASES = 6
+
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -31,7 +35,14 @@ def reference_file(name: str) -> Path:
 sentences.watch()
 # No deadlines: a slow run on a busy machine is not a fault.
 settings.register_profile("untimed", deadline=None)
+settings.register_profile("daily", deadline=None, max_examples=40)
 settings.load_profile("untimed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try fewer examples of each property, if the exhaustive tests are left out."""
+    if config.getoption("markexpr") == "not exhaustive":
+        settings.load_profile("daily")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -46,15 +57,16 @@ def pytest_runtest_teardown() -> Iterator[None]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A case that a mark `daily` or `some` leaves out gets the mark exhaustive: `make test-all`.
 
-    If only one method is tested, `some` applies only to the cases of this method.
+    A test without these marks keeps :data:`MOST_CASES` cases. If only one method is tested, `some`
+    applies only to the cases of this method.
     """
     seen: dict[str, list[bool]] = {}
     marked: dict[str, int] = {}
     for item in items:
         test = item.nodeid.partition("[")[0]
-        if some := item.get_closest_marker("some"):
-            marked[test] = some.args[0]
-        mark = item.get_closest_marker("daily")
+        some, mark = item.get_closest_marker("some"), item.get_closest_marker("daily")
+        if some or not mark:
+            marked[test] = some.args[0] if some else MOST_CASES
         if mark is None or not isinstance(item, pytest.Function):
             continue
         case = item.callspec.id
@@ -86,7 +98,7 @@ def _keep(config: pytest.Config, items: list[pytest.Item], kept: set[pytest.Item
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options. All cases of a test run nearly the same lines, so a few cases are enough."""
+    """Options for fewer tests."""
     parser.addoption("--few", type=int, metavar="N", help="of each test N cases for every day")
     parser.addoption("--method", metavar="NAME", help="only tests of this method")
 

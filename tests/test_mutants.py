@@ -8,6 +8,7 @@ from tests.mutants.mistakes import MISTAKES
 from tests.support import ROOT
 
 
+@pytest.mark.some(1000)
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_can_be_planted(name):
     mistake = MISTAKES[name]

@@ -594,6 +594,7 @@ def assert_noisy(request: Request, heard: float | None, noise: SeededNoise) -> N
         assert request.answer[0] == np.searchsorted(below, pick, side="right")
 
 
+@pytest.mark.some(1000)
 @each_unit
 def test_half_of_the_budget_is_refused(case: Case, relation: Relation, cap: int) -> None:
     accountant = Accountant(SeededNoise(0), 0.5, Neighbours(relation=relation, cap=cap))

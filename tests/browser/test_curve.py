@@ -52,6 +52,7 @@ def wait_points(page: Page, slider: str, least: int) -> None:
     page.wait_for_function(POINTS, arg=[slider, least])
 
 
+@pytest.mark.exhaustive(reason="test_live drags the same slider, daily")
 def test_the_handle_rides_on_the_curve_and_nothing_moves(opened: Callable) -> None:
     watched = opened("?data=tiny8&method=privthr")
     page = watched.page

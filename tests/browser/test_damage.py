@@ -195,6 +195,7 @@ def test_a_region_of_k_means_is_outlined_and_has_a_note(explorer: Callable) -> N
     page.get_by_role("dialog").wait_for(state="hidden")
 
 
+@pytest.mark.exhaustive(reason="a note on small maps is tested daily")
 def test_an_open_note_comes_to_large_maps_and_with_the_link(explorer: Callable) -> None:
     watched = explorer("?epsilon=0.01")
     page = watched.page

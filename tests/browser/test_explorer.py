@@ -71,6 +71,7 @@ def test_opens_clustered_without_a_click(explorer):
     )
 
 
+@pytest.mark.exhaustive(reason="test_live drags the same slider, daily")
 def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer):
     watched = explorer("epsilon=0.05")
     before = zoom(watched)

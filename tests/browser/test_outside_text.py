@@ -98,6 +98,7 @@ MOST_LINKS = 6
 OFTEN = ("wavecluster", "release")
 
 
+@pytest.mark.some(1)
 @pytest.mark.daily("wavecluster")
 @pytest.mark.parametrize("page", daily(PAGES, OFTEN.__contains__))
 def test_a_hostile_link_asks_nobody(app_url, open_page, names, page: str) -> None:

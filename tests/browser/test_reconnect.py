@@ -259,6 +259,7 @@ CASES = {
 }
 
 
+@pytest.mark.some(1)
 @pytest.mark.daily("daily")
 @pytest.mark.parametrize("parts", CASES.values(), ids=CASES)
 def test_a_page_works_after(

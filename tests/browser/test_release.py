@@ -427,6 +427,7 @@ HEADINGS = """() => [...document.querySelectorAll("h1, h2")]
   .map((one) => one.textContent)"""
 
 
+@pytest.mark.exhaustive(reason="the map is tested in a wide window, daily")
 def test_on_a_phone_the_map_goes_to_the_city_and_the_page_has_one_heading(
     app_url, open_page, faultless, rides: Path
 ) -> None:

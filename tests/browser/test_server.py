@@ -52,6 +52,7 @@ def test_a_page_needs_nothing_that_the_headers_forbid(
         expect(watched.page.locator(".gtitle").first).to_be_visible()
 
 
+@pytest.mark.exhaustive(reason="test_server sees the headers of every answer, daily")
 def test_a_hand_moves_all_that_moves_behind_the_headers(
     app_url: AppUrl, open_page: Open, faultless: Faultless
 ) -> None:

@@ -320,6 +320,7 @@ def test_every_view_fills_the_stage(explorer: Callable, size: tuple[int, int], l
     )
 
 
+@pytest.mark.exhaustive(reason="the clicker is tested on the explorer's stage, daily")
 def test_the_curves_have_a_stage_and_a_clicker_goes_through_the_scores(explorer: Callable) -> None:
     watched = explorer("compare?methods=privthr,privqt&draws=1&points=2&data=incomes", (1280, 720))
     page = watched.page

@@ -77,6 +77,7 @@ def test_the_mouse_and_the_keys_go_through_all_stages(explorer: Callable) -> Non
     assert pressed.all_inner_texts() == ["All subbands"]
 
 
+@pytest.mark.exhaustive(reason="the mouse goes through all stages, daily")
 def test_a_second_click_on_a_stage_leads_to_its_choices_in_the_side_bar(explorer: Callable) -> None:
     # On a small window the side bar is folded at first.
     watched = explorer("?method=privthr&epsilon=1", (1024, 768))

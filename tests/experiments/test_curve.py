@@ -39,6 +39,7 @@ def filled(method: str, axis: str = "epsilon", **more: object) -> Curve:
     return one
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "method", daily(SPENDING, lambda one: one in ("privthr", "twostage", "dplloyd"))
 )
@@ -55,6 +56,7 @@ def test_points_summarize_the_rows_of_a_sweep_with_the_same_seeds(method: str) -
     assert [point.breaks for point in one.points] == list(broken[known.index] >= 1)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("method", "axis"),
     [

@@ -185,6 +185,7 @@ def test_each_record_joins_a_set_by_a_draw_of_its_own(tmp_path):
     assert (again == found[0]).all()
 
 
+@pytest.mark.some(1)
 @pytest.mark.daily("privgene-sound")
 @pytest.mark.parametrize("config", [
     KMeansConfig(method="dprefine", clusters=4, epsilon=1.0),

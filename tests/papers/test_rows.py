@@ -165,6 +165,7 @@ def test_a_measurement_is_stored_whole(found: Measured) -> None:
     assert read_measured(json.loads(json.dumps(entry(point)))) == point
 
 
+@pytest.mark.some(1000)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_a_row_is_green_or_says_why_not(row: Row) -> None:
     assert row.state in STATES
@@ -190,6 +191,7 @@ def test_a_row_is_green_or_says_why_not(row: Row) -> None:
 OUT_OF_REACH = 20_000
 
 
+@pytest.mark.some(1000)
 @pytest.mark.parametrize("row", CHECKED, ids=lambda row: row.name)
 def test_what_cannot_be_told_needs_more_draws_than_there_can_be(row: Row) -> None:
     if row.state == "can't tell":
@@ -206,6 +208,7 @@ def test_a_proof_is_a_page_that_exists() -> None:
         assert row.claim, row.name
 
 
+@pytest.mark.some(1000)
 @pytest.mark.parametrize("where", sorted({row.where for row in ROWS} - {""}))
 def test_every_place_in_the_code_exists(where: str) -> None:
     parts = where.split(".")
@@ -296,6 +299,7 @@ def test_a_wider_interval_is_never_judged_kinder(
         assert ranks[0] <= ranks[1]
 
 
+@pytest.mark.some(1000)
 @pytest.mark.parametrize("row", CHECKED, ids=lambda row: row.name)
 def test_only_the_rounding_of_printed_digits_keeps_a_number_as_printed(row: Row) -> None:
     assert row.claim

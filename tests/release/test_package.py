@@ -266,8 +266,8 @@ class _Names(NodeVisitor):
 
 #: Words that are computed from the released document alone, beside its own fields.
 COMPUTED = {
-    "slug", "title", "tier", "run_line", "headline", "counting_words", "earlier_words", "limit_words",
-    "steps", "mechanisms", "owners",
+    "slug", "title", "tier", "run_line", "headline", "counting_words", "earlier_words",
+    "limit_words", "steps", "mechanisms", "owners",
 }  # fmt: skip
 
 
@@ -615,6 +615,7 @@ def test_a_report_checks_the_bundle_and_the_debit(
     assert "--about needs --out" in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive(reason="the debit of a release of records is found, daily")
 def test_a_debit_for_persons_is_found_without_the_name_of_their_column(home: Path) -> None:
     rng = np.random.default_rng(2)
     table = pd.DataFrame(rng.random((60, 2)), columns=["x", "y"]).assign(who=np.arange(60) % 20)

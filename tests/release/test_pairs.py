@@ -360,6 +360,7 @@ ROWS = {
 }
 
 
+@pytest.mark.some(1)
 @pytest.mark.daily("2-clip", "3-drop")
 @pytest.mark.parametrize("outside", ["clip", "drop"])
 @pytest.mark.parametrize("others", [b"", b"1,2\n", b"90,90\n", b",\n"], ids=["none", "1", "2", "3"])

@@ -119,6 +119,7 @@ def test_what_is_recommended_stays_recommended_once_it_is_taken(
     fixed(request, made_up(BOX, 1_000, small=small), draws=8)
 
 
+@pytest.mark.exhaustive(reason="advice on a plan of a city is tested daily")
 @given(
     method=st.sampled_from(["baseline", "privqt", "privthr", "privthrem"]),
     grid=st.sampled_from([8, 16, 33, 64, (32, 16)]),
@@ -175,6 +176,7 @@ def test_a_plan_is_named_by_what_changes() -> None:
     assert named(method="twostage", density=0.9) == "Two-stage, p 0.9"
 
 
+@pytest.mark.exhaustive(reason="a fine grid with much noise is tested daily")
 def test_more_noise_is_seen_by_the_rehearsal() -> None:
     one, ten = (
         tried(plan(method="privqt", grid=64, density=0.9, cap=cap)).plan.found.again.mean()

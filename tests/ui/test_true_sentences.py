@@ -385,6 +385,7 @@ UNREADABLE = re.compile(r"(?<![\w.,;=&/#:\"'-])\d{5,}(?![\w;])")
 LARGE = pd.DataFrame(np.random.default_rng(0).normal(500_000, 30_000, (12_345, 2)).round(1))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("page", "link"),
     [

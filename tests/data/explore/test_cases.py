@@ -39,6 +39,7 @@ SAID = {
 }  # fmt: skip
 
 
+@pytest.mark.some(1000)
 @pytest.mark.parametrize("row", EXPECTED, ids=lambda row: row["file"])
 def test_a_file_is_read_as_people_expect(row: dict[str, str]) -> None:
     name, said = row["file"], SAID.get(row["file"], "")
