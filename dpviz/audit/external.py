@@ -641,7 +641,9 @@ def _repeat(
     for name, value in ({} if asked["runner"] else given).items():
         words += ["--set", f"{name}={value!r}"]
     words += ["--claim", f"{claim!r},{delta!r}" if delta else f"{claim!r}"]
-    words += ["--runs", str(runs), "--seed", str(seed)]
+    # The first part of an audit of a file has its own usual number of runs.
+    words += ["--runs", str(runs)] * (not asked["runner"] or runs != RUNS)
+    words += ["--seed", str(seed)]
     if not asked["runner"]:
         words += ["--domain", ";".join(f"{low!r},{high!r}" for low, high in box)]
         words += ["--neighbours", relation]

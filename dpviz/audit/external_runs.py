@@ -46,7 +46,9 @@ _NUMBER = re.compile(
 )
 
 #: Folders of files that are no code of a user: this package, Python and its libraries.
-_NOT_OWN = (str(Path(__file__).parents[1]), *sysconfig.get_paths().values())
+_NOT_OWN = tuple(
+    f"{one}{os.sep}" for one in (Path(__file__).parents[1], *sysconfig.get_paths().values())
+)
 
 #: A published value: its name and its numbers.
 Named = tuple[str, Any]
@@ -299,7 +301,7 @@ def words(error: BaseException) -> str:
     said: object = error
     if isinstance(error, OSError) and error.strerror:
         said = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
-    kind = " ".join(f"{type(error).__name__}: {said}".split()).rstrip(".")[:400]
+    kind = " ".join(f"{type(error).__name__}: {said}".split()).rstrip(".")[:150]
     # The line of the user's code, which may have called a library.
     own = [
         frame

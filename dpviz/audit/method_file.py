@@ -50,6 +50,8 @@ def add_module(module: ModuleType) -> str:
             f"{name} is no method: give it a CARD and a function run, or name a class with fit as "
             "FILE.py:CLASS."
         )
+    if not card.variants:
+        raise InputError(f"{name} has no variant: give its CARD one, with the reason of its claim.")
     if not card.spends:
         raise InputError(f"{name} spends no epsilon: add epsilon to the parameters of its CARD.")
     check_option("family", card.family, FAMILIES)

@@ -53,20 +53,21 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
         return _listed(given.method, variant)
     if given.steps:
         return _steps(given.method)
+    _refuse(given, ["variant"] if file else (), "methods of dpviz")
     how = {
         "claim": given.claim[0], "runs": given.runs, "scenario": given.scenario,
-        "progress": progress_line("runs"),
+        "seed": _seed(given) if file else given.seed or 0, "progress": progress_line("runs"),
     }  # fmt: skip
     report: Report = {}
     texts: list[str] = []
     if not (file and given.scenario in PAIRS):
-        result = audit(given.method, variant, seed=given.seed or 0, **how)
+        result = audit(given.method, variant, **how)
         # JSON calls the description "says".
         report = {"says" if key == "description" else key: v for key, v in asdict(result).items()}
         texts.append(_as_text(result))
     if file and (given.scenario is None or given.scenario in PAIRS):
         # The noisy answers are not all that a file may publish.
-        published = audit_published(file, seed=_seed(given), **how)
+        published = audit_published(file, **how)
         report["published"] = asdict(published)
         texts += ["", "All that the method publishes", published.text()]
     return report, "\n".join(texts).strip()

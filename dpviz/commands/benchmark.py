@@ -86,7 +86,7 @@ def _as_text(given: argparse.Namespace, found: Standing) -> str:
         [
             f"{found.title}: median {sign.title} of {draws:,} draws; {better} is better",
             *table,
-            f"{found.count('won')} of {total} cells won against each of our methods, "
+            f"{found.count('won')} of {total} cells won against each of these methods, "
             f"{found.count('lost')} lost against one of them, {found.count('open')} open (sign "
             "test over draws, 99% confidence for each cell)",
             *(f"note     {note}" for note in found.notes),

@@ -51,8 +51,8 @@ class Cell:
     """The entry on one data set at one epsilon: its draws, of which ``failed`` gave no result.
 
     ``medians`` of our methods by name. ``verdict``: "won" if the entry is
-    better than each of our methods, "lost" if one of ours (``better``) is better than the entry,
-    otherwise "open"; by a sign test over seeds with 99% confidence, for all our methods together.
+    better than each of them, "lost" if one of them (``better``) is better than the entry,
+    otherwise "open"; by a sign test over seeds with 99% confidence, for all of them together.
     """
 
     data: str
@@ -133,12 +133,18 @@ def enter(
             raise InputError(f"{name} = {shown(value)}: give a number from {least:g} to {most:g}.")
     subjects = tuple(map(subject_of_sample, sets))
     spending = [name for name, card in CARDS.items() if card.spends]
-    for method in methods or ():
-        check_option("methods", method, spending)
+    if methods is not None:
+        methods = tuple(dict.fromkeys(methods))
+        if not methods:
+            raise InputError("methods are missing: give 1 or more.")
+        for method in methods:
+            check_option("methods", method, spending)
     seeds = sorted(np.random.default_rng(secret).choice(2**53, draws, replace=False).tolist())
     work = Work(len(sets) * len(epsilons) * draws, "draws", progress)
     limits = {"seconds": seconds, "memory": memory}
-    parts = [_drawn(target, one, epsilons, seeds, given or {}, limits, work) for one in sets]
+    parts = [
+        _drawn(target, one, epsilons, seeds, given or {}, limits, work, methods) for one in sets
+    ]
     facts, notes = parts[0][0], [note for _, _, part in parts for note in part]
     family = FAMILIES[facts["family"]]
     own = pd.DataFrame([row for _, rows, _ in parts for row in rows])
@@ -146,12 +152,9 @@ def enter(
     score = next(name for name in SCORES if name in names)
     if own[score].isna().all():
         raise InputError(f"no draw of {shown(target, 120)} has a result: {notes[0]}")
-    methods = tuple(family.compared if methods is None else methods)
-    for method in methods:
-        check_option("methods", method, [one for one in spending if one in family.methods])
     plan = Plan(
         subjects=subjects,
-        methods=methods,
+        methods=tuple(methods or family.compared),
         epsilons=tuple(epsilons),
         seeds=tuple(seeds),
         scores=names,
@@ -165,7 +168,7 @@ def enter(
         _cell(part, name, epsilon, score, lower=lower)
         for (name, epsilon), part in table.groupby(["data", "epsilon"], sort=False)
     )
-    needed = math.ceil(math.log2(2 * len(methods) / (1 - CONFIDENCE)))
+    needed = math.ceil(math.log2(2 * len(plan.methods) / (1 - CONFIDENCE)))
     if draws < needed:
         notes.append(f"{draws} draws are too few for a verdict: give {needed} or more.")
     return Standing(
@@ -218,6 +221,7 @@ def _drawn(
     given: Mapping[str, Any],
     limits: Mapping[str, Any],
     work: Work,
+    methods: Sequence[str] | None,
 ) -> tuple[dict[str, Any], list[dict[str, Any]], list[str]]:
     """Facts of the entry, its rows on one data set, and notes about draws without a result."""
     asked = {
@@ -236,8 +240,15 @@ def _drawn(
     while pending:
         with CodeProcess(target, asked, limits["seconds"]) as process:
             facts = process.facts
+            family = FAMILIES[facts["family"]]
+            for method in methods or ():
+                usable = [one for one, card in CARDS.items() if card.spends]
+                check_option("methods", method, [one for one in usable if one in family.methods])
+            seed = facts["seed"]
+            if given.get(seed) is not None:
+                raise InputError(f"{seed} makes all draws equal: leave it out.")
             process.begin(dict(given), {})
-            names, ended = _scores(FAMILIES[facts["family"]]), False
+            names, ended = _scores(family), False
             while pending and not ended:
                 epsilon = pending.pop(0)
                 where = f"on {data} at epsilon {epsilon:g}"

@@ -245,9 +245,8 @@ class Log:
         would get). The content, too, counts only then, because one record decides whether two
         contents are equal, and no record may decide which source is debited. The name of an upload,
         a path without a folder, only asks, because other data may have the same name. Raises
-        PrivacyRefusal
-        if the files belong to another or to several sources, or if none is named and it is not
-        clear.
+        PrivacyRefusal if the files belong to another or to several sources, or if none is named and
+        it is not clear.
         """
         sure: dict[str, Origin] = {}
         doubtful: dict[str, Origin] = {}

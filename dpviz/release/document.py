@@ -80,8 +80,8 @@ def document(
 def with_earlier(made: Document, entries: Iterable[Entry], total: float | None = None) -> Document:
     """Add what the source's budget spent before: day, epsilon and method of each earlier entry.
 
-    Add the lifetime budget, too, if the ``total`` is known. All of this are public choices. An
-    entry counts even if its release failed after the debit.
+    Add the lifetime budget, too, if the ``total`` is known. All of this is public. An entry counts
+    even if its release failed after the debit.
     """
     made = made if total is None else made | {"lifetime_budget": total}
     before = [

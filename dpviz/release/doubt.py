@@ -204,9 +204,9 @@ def _room(result: Mapping[str, Any]) -> Floats:
 
 
 def _beyond(document: Document) -> str:
-    """Clause for a release that has more records than were measured, by its noisy counts."""
-    total = float(f"{np.sum(document['result']['counts']):.2g}")
-    beyond = total > 5_000
+    """Clause for a release with a number of records that was not measured, by its noisy counts."""
+    total = max(float(f"{np.sum(document['result']['counts']):.2g}"), 0.0)
+    beyond = not 200 <= total <= 5_000
     return f" (this release has about {number(total)}, which was not measured)" * beyond
 
 

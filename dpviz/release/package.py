@@ -302,24 +302,26 @@ class _Table:
         reader = csv.reader(io.StringIO(content.decode()))
         columns = tuple(next(reader))
         # Only the header, and names of areas, may have line breaks within a cell.
-        has_names = "area" in columns
         rows = content.count(b"\n") - reader.line_num
-        return cls(name=name, columns=columns, rows=sum(1 for _ in reader) if has_names else rows)
+        return cls(name=name, columns=columns, rows=rows if name != _AREAS else len(list(reader)))
 
     def kind(self, column: int) -> str:
         """Type of the values of a column: marks and clusters are whole numbers."""
-        if self.columns[column] == "area" and self.name == "areas.csv":
+        if self.columns[column] == "area" and self.name == _AREAS:
             return "sc:Text"
         return "sc:Integer" if self.columns[column] in ("cluster", "doubtful") else "sc:Float"
 
     def about(self, column: int) -> str:
         """What a column says."""
         name = self.columns[column]
+        if name == "area" and self.name == _AREAS:
+            return "public name of the area"
         return _COLUMNS.get(name) or f"public or noisy value of {name}, in the units of the data"
 
 
+_AREAS = "areas.csv"
+
 _COLUMNS = {
-    "area": "public name of the area",
     "count": "number of records, with noise",
     "cluster": "number of the cluster; 0 in a table of cells or areas means no cluster",
     "doubtful": "1 if noise alone could have made the cluster, otherwise 0",

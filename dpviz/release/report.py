@@ -143,7 +143,7 @@ def _clusters(
     heads = ["cluster"]
     part = {"cells": "dense blocks", "areas": "areas"}.get(kind)
     heads += [part] if part else []
-    heads += ["records (noisy)"] if counted else []
+    heads += [f"{'persons' if counts_persons(document) else 'records'} (noisy)"] if counted else []
     exact = any(one.band for one in facts)
     heads += ["95% range"] if exact else []
     heads += ["may be noise"] if judged else []

@@ -52,7 +52,7 @@ def test_the_page_alone_brings_a_method_into_the_benchmark_and_the_audit(tmp_pat
     assert len((tmp_path / "twosteps.py").read_text(encoding="utf-8").splitlines()) <= 30
     done = run(tmp_path, *lines)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count(" of 2 cells won against each of our methods") == 2
+    assert done.stdout.count(" of 2 cells won against each of these methods") == 2
     assert done.stdout.count("not refuted: claimed epsilon 1") == 3
     assert done.stdout.count("All that the method publishes") == 1
     assert done.stdout.count("more than about 1,000 records: only with --scenario many") == 1
@@ -121,6 +121,9 @@ def test_json_has_the_cells_and_the_secret_and_a_file_the_draws(capsys, tmp_path
         ("dpviz:DPLloyd --out nowhere/x.csv", "can't be written"),
         ("dpviz:DPLloyd --out x.txt", "name a file that ends in .csv or .parquet"),
         ("dpviz:DPLloyd --set epsilon=100", "give epsilons instead"),
+        ("seeded.py:Own --set random_state=1", "random_state makes all draws equal"),
+        ("dpviz:DPLloyd --methods ,", "methods are missing"),
+        ("dpviz:DPLloyd --methods privqt", 'methods = "privqt" is'),
         ("noclass.py", "name a class with fit as FILE.py:CLASS"),
     ],
 )
@@ -128,6 +131,8 @@ def test_wrong_input_is_one_sentence_and_status_2(line, said, capsys, monkeypatc
     monkeypatch.chdir(tmp_path)
     codes = {
         "exits": "import os; os._exit(4)",
+        "seeded": "class Own:\n    def __init__(self, n_clusters, epsilon, random_state=None): ..."
+        "\n    def fit(self, X): ...",
         "noclass": "class Own:\n    def fit(self, X): ...",
         "taken": "from dpviz.kmeans.methods.dplloyd import CARD, run",
     }

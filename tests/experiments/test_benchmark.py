@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpviz.docs.site import pages
 from dpviz.experiments.benchmark import (
     FILE,
     KEYS,
@@ -28,6 +29,7 @@ from dpviz.experiments.benchmark import (
 )
 from dpviz.families import CARDS, FAMILIES, score_of
 from dpviz.metrics.bands import band
+from tests.benchmarks import peers_table
 from tests.benchmarks.bench_peers import PEERS
 from tests.benchmarks.bench_utility import DIGITS, FRESH, ROWS
 from tests.benchmarks.sets import SETS
@@ -196,3 +198,16 @@ def test_the_published_figures_are_those_of_the_published_rows() -> None:
     for name in scores:
         if score_of(name).best.startswith("1") and score_of(name).better == "<=":
             assert raw[name].min(skipna=True) >= 1
+
+
+@pytest.mark.exhaustive(reason="the table changes only with its measured rows")
+def test_the_table_of_peers_is_that_of_its_rows():
+    text = pages()["measured"].text
+    assert all(line in text for line in peers_table.lines())
+    verdicts = peers_table.verdicts(peers_table.rows(), "dprefine", "fastlloyd")
+    lost = [data for (data, _), verdict in verdicts.items() if verdict == "lost"]
+    assert f"DP-Refine loses {len(lost)} cells, all to FastLloyd" in text
+    sizes = [(one.records, one.columns) for name, one in benchmark().sets.items() if name in lost]
+    assert max(records for records, _ in sizes) == 2_310
+    assert {min(one for _, one in sizes), max(one for _, one in sizes)} == {8, 128}
+    assert peers_table.rows()["nicv_ratio"].min() >= 1
