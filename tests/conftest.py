@@ -20,7 +20,7 @@ from tests.support.cluster import dask_workers  # noqa: F401 - a fixture
 
 #: Number of cases of a test for every day, unless a mark names the cases or their number. All cases
 #: of a test run nearly the same lines.
-MOST_CASES = 6
+MOST_CASES = 8
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -443,6 +443,7 @@ WRONG: list[tuple[Callable[[Path], None], str, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.some(1000)
 @pytest.mark.parametrize(
     ("act", "match", "age"),
     [(act, match, age) for act, match, ages in WRONG for age in ages.split()],
