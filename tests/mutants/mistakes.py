@@ -369,6 +369,10 @@ MISTAKES: dict[str, Mistake] = {
         rows_are_alike=("kept = max(", "kept = 0 * max("),
         few_records_are_even=("< FEW * group", "< 0 * group"),
         empty_centres_pass=("sure &= counts >", "sure |= counts >"),
+    ),
+    **_of(
+        "release/doubt.py",
+        "release/test_accuracy.py",
         bands_of_one_cluster_only=("_RATE * (1 - SURE) / number", "_RATE * (1 - SURE)"),
         noise_is_halved=("scale * times / (one - least)", "scale * times / 2 / (one - least)"),
         places_are_exact_to_a_cell=("(error + half)", "error"),
