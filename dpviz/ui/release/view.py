@@ -307,7 +307,7 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None, bool]:
         # It stays beside a new name, because the file may be a changed copy.
         show_info(said, ":material/info:")
     if source and account is None and not refused and known and sample is None:
-        refused = not _other_persons(source, [one.id for one in known])
+        refused = not _other_persons(draft, source, [one.id for one in known])
     if objection:
         source = ""
     if account is not None:
@@ -344,7 +344,7 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None, bool]:
     return source, float(total), refused
 
 
-def _other_persons(source: str, known: list[str]) -> bool:
+def _other_persons(draft: ReleaseDraft, source: str, known: list[str]) -> bool:
     """Ask whether a person of a new source is in another source; return whether the answer is no.
 
     Nothing in the data can tell, because one record may decide.
@@ -356,7 +356,8 @@ def _other_persons(source: str, known: list[str]) -> bool:
         None,
         format_func=lambda at: f"Yes, in “{answers[at]}”" if at else "No, nobody",
         placeholder="choose an answer",
-        key=f"{_SOURCE}:others:{source}",
+        # The answer is about these records and these sources, so others are asked about again.
+        key=f"{_SOURCE}:others:{source}:{draft.active.complete.digest}:{len(known)}",
         persist_state="session",
     )
     if answer:
