@@ -77,6 +77,11 @@ def show_warning(text: object, icon: str = ":material/warning:") -> None:
     st.warning(plain_text(text), icon=icon)
 
 
+def warn_owner(text: str) -> None:
+    """Show a warning that tells something about the true data, so it is for the owner alone."""
+    show_warning(f"{text} Only you see this sentence.")
+
+
 def show_info(text: object, icon: str | None = None) -> None:
     """Show a hint on what to do next as plain text."""
     st.info(plain_text(text), icon=icon)

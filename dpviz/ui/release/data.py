@@ -26,7 +26,7 @@ from dpviz.ui.data.panel import ActiveData, changed_data
 from dpviz.ui.data.protection_panel import ask_several, neighbours_of, relation_radio
 from dpviz.ui.data.rows import show_left_out
 from dpviz.ui.data.state import FIRST, OF_ONE_SET, UPLOAD, DataState, take_sample
-from dpviz.ui.messages import show_caption, show_warning
+from dpviz.ui.messages import show_caption, show_warning, warn_owner
 from dpviz.ui.session.address import where_files_go
 from dpviz.ui.session.cache import sample_data
 from dpviz.ui.session.classroom import is_guest
@@ -153,10 +153,10 @@ def where_step(state: DataState, chosen: FileChoice, *, drawn: bool) -> Domain:
         domain = declared_panel(state, chosen.dataset, chosen.identity)
         outside_radio(state)
         if domain.declared and (names := _of_the_range(chosen, domain)):
-            show_warning(
+            warn_owner(
                 f"The bounds of {listed(names)} are exactly the smallest and the largest value in "
-                "your file. Bounds from the file reveal its extreme records: type bounds that you "
-                "know without it. Only you see this sentence."
+                "your file. If you took them from the file, they reveal its extreme records: type "
+                "bounds that you know without it."
             )
     if chosen.dataset.ndim != 2:
         return domain
@@ -218,9 +218,10 @@ def who_step(state: DataState, chosen: FileChoice) -> tuple[Neighbours, str]:
 
 
 def own_value_each_row(active: ActiveData) -> str:
-    """Sentence for the owner if no two rows have the same person; otherwise "".
+    """Sentences for the owner if no two rows have the same person; otherwise "".
 
-    A number of each row, such as that of a receipt, tells no persons apart.
+    A number of each row, such as that of a receipt, tells no persons apart. The values can't show
+    whether each person has one row.
     """
     units = active.complete.units
     if not active.unit or units is None or len(units) < 2:
@@ -229,8 +230,9 @@ def own_value_each_row(active: ActiveData) -> str:
     if not latest("release:own value", key, lambda: len(np.unique(units)) == len(units)):
         return ""
     return (
-        f"Each row has its own value of {shown(active.unit)}, so this column names rows, not "
-        "persons: a person with several rows is protected less. Only you see this sentence."
+        f"Each row has its own value of {shown(active.unit)}. If it is a number of each row, such "
+        "as a receipt's, it names no persons: a person with several rows is protected less. If "
+        "each person has one row, this is right."
     )
 
 

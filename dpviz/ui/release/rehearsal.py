@@ -26,7 +26,14 @@ from dpviz.release.rehearsal import (
 from dpviz.release.request import Request
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.state import DataState
-from dpviz.ui.messages import plain_text, show_caption, show_info, show_success, show_warning
+from dpviz.ui.messages import (
+    plain_text,
+    show_caption,
+    show_info,
+    show_success,
+    show_warning,
+    warn_owner,
+)
 from dpviz.ui.release.controls import (
     FILE,
     SMALL,
@@ -166,7 +173,7 @@ def number_box(state: DataState, draft: ReleaseDraft, place: DeltaGenerator) -> 
         "smallest that is possible.",
     )
     if state.has_own_data and known and (said := misfit(known, active)):
-        show_warning(said)
+        warn_owner(said)
 
 
 def misfit(number: int, active: ActiveData) -> str:
@@ -183,8 +190,7 @@ def misfit(number: int, active: ActiveData) -> str:
     far = "far more" if number > records else "far fewer"
     return (
         f"{number:,} {what} are {far} than this file has, so the rehearsal does not fit. Look at "
-        "the public source again, and never type a number from the file. Only you see this "
-        "sentence."
+        "the public source again, and never type a number from the file."
     )
 
 

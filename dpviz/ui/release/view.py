@@ -42,6 +42,7 @@ from dpviz.ui.messages import (
     show_info,
     show_success,
     show_warning,
+    warn_owner,
 )
 from dpviz.ui.release.controls import ReleaseDraft, declared, draft_of, method_panel, new_folder
 from dpviz.ui.release.data import (
@@ -505,9 +506,9 @@ def confirm(state: DataState, draft: ReleaseDraft, source: str, total: float | N
         return over
     number = public_number(state, draft.active) if state.has_own_data else None
     if number and (said := misfit(number, draft.active)):
-        show_warning(said)
+        warn_owner(said)
     if said := own_value_each_row(draft.active):
-        show_warning(said)
+        warn_owner(said)
     _review(state, draft, source, total)
     waits, early = rehearsing(state, draft), not is_rehearsed(state, draft)
     if waits:
