@@ -61,10 +61,14 @@ def file_boxes(take: Callable[[], None] = lambda: None) -> Any:
 
 
 def _file_at_path(take: Callable[[], None]) -> LocalFile | None:
+    def typed() -> None:
+        if st.session_state[PATH].strip():
+            take()
+
     path = st.text_input(
         "Or the path of a file on this computer",
         key=PATH,
-        on_change=take,
+        on_change=typed,
         placeholder="/folder/points.parquet",
         persist_state="session",
         help="Use this for files that are too large to upload: dpviz reads them without a copy.",
