@@ -482,6 +482,10 @@ def test_a_public_number_that_can_t_be_that_of_the_file_is_said(
     assert bool(said) != fits
     # The sentence has no number that one could type instead.
     assert all(re.findall(r"\d[\d,]*", one) == [f"{number:,}"] for one in said)
+    # It is in the step of the box, so it is hidden with it.
+    texts = [str(getattr(one, "value", "")) for one in test.main]
+    after = texts[texts.index("### What could come out?") :]
+    assert not [one for one in after if "than this file has" in one]
 
 
 def test_a_column_of_rows_is_no_column_of_persons_and_the_owner_reads_it(page) -> None:

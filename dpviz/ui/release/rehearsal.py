@@ -102,9 +102,10 @@ def rehearsal_panel(
 ) -> None:
     """Show the rehearsal, and the only plan that it recommends.
 
-    Only the names of the columns are read from the draft's data. If the result is ``needed``, the
-    rehearsal starts without a click. The maps are drawn if the step is ``shown``. The public number
-    is asked here if no other step ``asks`` for it.
+    The rehearsal reads only the names of the columns from the draft's data. The page also compares
+    the public number with the number of records, to warn the owner (:func:`misfit`). If the result
+    is ``needed``, the rehearsal starts without a click. The maps are drawn if the step is
+    ``shown``. The panel ``asks`` for the public number unless another step does.
     """
     plan = _controls(state, draft, asks=asks)
     plans, maps = st.columns([2, 3], gap="medium")
@@ -173,7 +174,8 @@ def number_box(state: DataState, draft: ReleaseDraft, place: DeltaGenerator) -> 
         "smallest that is possible.",
     )
     if state.has_own_data and known and (said := misfit(known, active)):
-        warn_owner(said)
+        with place:
+            warn_owner(said)
 
 
 def misfit(number: int, active: ActiveData) -> str:
