@@ -115,7 +115,8 @@ class NothingLoadedError(InputError):
         super().__init__(sentence)
         self._below = below
 
-    def show(self) -> None:
-        """Show the sentence and, below it, the widgets that solve the problem."""
-        show_info(self, icon=":material/upload_file:")
+    def show(self, *, stops: bool = False) -> None:
+        """Show the sentence, as an error if it ``stops`` the user, and the widgets that help."""
+        show = show_error if stops else show_info
+        show(self, icon=":material/upload_file:")
         self._below()

@@ -58,11 +58,13 @@ def hidden(test: AppTest) -> set[int]:
 
 
 def stopped(test: AppTest) -> str:
-    """Press Next in a step that is not done: the page says why, and stays at this step."""
+    """Press Next in a step that is not done: the page says why once, and stays at this step."""
     before = step(test)[0]
     press(test, "Next")
     assert step(test)[0] == before
-    return test.error[0].value
+    found = test.error[0].value
+    assert [one.value for one in (*test.error, *test.info)].count(found) == 1
+    return found
 
 
 @pytest.fixture
@@ -256,6 +258,12 @@ def test_a_file_that_is_not_read_stops_the_first_step_and_the_active_one_is_name
     assert not any(said in one.value for one in test.warning)
     press(test, "Next")
     assert step(test)[0] == 2
+
+
+def test_a_file_that_can_t_be_read_is_said_once(page) -> None:
+    test = load(page(data="own", columns="lon,lat"), bytes(range(256)))
+    (before,) = (one.value for one in test.error)
+    assert stopped(test) == before
 
 
 def test_the_map_of_the_place_has_lines_cities_and_no_record() -> None:

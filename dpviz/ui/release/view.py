@@ -138,13 +138,14 @@ def steps(state: DataState) -> None:
             _ask("Whose presence must nobody notice?", _WHO)
             neighbours, missing = who_step(state, chosen)
     except InputError as error:
+        now = min(max(asked_step(state), FILE), last)
+        why = "" if now < last else str(error)
+        pressed = show_steps(state, head, now, (), why, told=True)
         with place:
             if isinstance(error, NothingLoadedError):
-                error.show()
+                error.show(stops=pressed)
             else:
                 show_error(error)
-        now = min(max(asked_step(state), FILE), last)
-        show_steps(state, head, now, (), "" if now < last else str(error))
         show_only(now)
         return
     active = active_data(state, chosen, domain, neighbours)
