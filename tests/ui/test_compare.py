@@ -548,6 +548,33 @@ def test_long_work_begins_with_the_draws_that_are_fast(app, swept, monkeypatch):
     assert bars(again) == []
 
 
+def test_all_draws_are_asked_for_one_request_alone(app, swept, monkeypatch):
+    """A press on Run says nothing about the runs of later choices."""
+    monkeypatch.setattr(compare_runs, "_EAGER", 0.0)
+    test = app(**SMALL, methods="privthr")
+    finish(press(test, "Run 4 (1 s)"))
+    assert test.query_params["asked"] == "all"
+    # Another quick score needs no other runs.
+    finish(choose(test, score="f_measure"))
+    assert test.query_params["asked"] == "all"
+    finish(choose(test, methods=["privqt"]))
+    assert test.query_params["asked"] == "fast"
+    assert draws(swept) == {"privthr": 4}
+    finish(choose(test, methods=["privthr"]))
+    assert test.query_params["asked"] == "fast"
+
+
+def test_a_link_starts_all_draws_although_one_draw_is_slow(app, swept, monkeypatch):
+    monkeypatch.setattr(compare_runs, "_EAGER", 0.0)
+    test = app(**SMALL, methods="privthr", asked="all")
+    assert draws(swept) == {"privthr": 4}
+    assert len(table(test)) == 2
+    assert test.query_params["asked"] == "all"
+    monkeypatch.setattr(compare_runs, "_ASKED", 0.0)
+    app(**SMALL, methods="privqt", asked="all")
+    assert draws(swept) == {"privthr": 4}
+
+
 def test_unequal_numbers_of_draws_are_named(app, monkeypatch):
     app_with = app(**{**SMALL, "draws": 20, "methods": "privthr,privqt"})
     rows = app_with.session_state[FOUND]

@@ -339,11 +339,11 @@ def begin(request: SweepRequest, pieces: Sequence[Plan], part: str = "") -> Job:
     return start(JOB, task, request=request.key + part)
 
 
-def begin_if_new(request: SweepRequest, *, whole: bool = False) -> None:
+def begin_if_new(request: SweepRequest, *, whole: bool) -> None:
     """Start the missing runs if they are fast, or if a job of an earlier request is running.
 
     If they are slow, start fewer draws of each point, so that the page has a picture. All runs
-    follow if somebody asked for the ``whole`` picture.
+    follow if somebody asked for the ``whole`` picture, also if one draw of each point is slow.
     """
     job = job_of(JOB)
     is_part = job is not None and job.request == request.key + _FIRST_PART
@@ -356,12 +356,12 @@ def begin_if_new(request: SweepRequest, *, whole: bool = False) -> None:
     going_on = job is not None and job.running and not job.cancelled
     going_on &= job is not None and not str(job.request).endswith(_FIRST_PART)
     pieces = missing_runs(request)
-    if pieces and (going_on or seconds(pieces) <= (_ASKED if whole and is_part else _EAGER)):
+    if pieces and (going_on or seconds(pieces) <= _EAGER):
         begin(request, pieces).wait(_WAIT)
-    elif is_part:
-        return
-    elif first := _first_part(request):
+    elif not is_part and (first := _first_part(request)):
         begin(request, first, _FIRST_PART).wait(_WAIT)
+    elif whole and pieces and seconds(pieces) <= _ASKED:
+        begin(request, pieces).wait(_WAIT)
     elif job:
         job.cancel()
 

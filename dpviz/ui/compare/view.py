@@ -62,6 +62,9 @@ from dpviz.wavecluster.truth import Truth
 #: Session entry: the seed of the run that was last chosen in a chart.
 _SEED = "compare:open seed"
 
+#: Session entry: key of the request of which all runs are asked for.
+_ASKED = "compare:asked for"
+
 #: Words for the lines in the title of the figure.
 _LINE_WORDS = {"median": "median", "mean": "mean", "both": "median, mean"}
 
@@ -87,7 +90,7 @@ def _build(state: CompareState, request: SweepRequest | None) -> None:
         _printed(state.get("preset"), "")
         state.write()
         return
-    whole = state.get("asked") == "all"
+    whole = _asks_all(state, request)
     if embedded():
         begin_if_new(request, whole=whole)
         if missing_runs(request):
@@ -122,6 +125,18 @@ def _build(state: CompareState, request: SweepRequest | None) -> None:
     with row.container(width=300):
         follow(job_of(JOB), lambda: _progress(state, request))
     follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
+
+
+def _asks_all(state: CompareState, request: SweepRequest) -> bool:
+    """Whether a click or a link asks for all runs; if so, it asks for those of one request only."""
+    if state.fresh:
+        st.session_state.pop(_ASKED, None)
+    # The request of a link with own data is complete when they are loaded.
+    if state.get("asked") != "all" or set(state.get("data")) != {*request.plans}:
+        return bool(state.get("asked") == "all")
+    is_asked = bool(st.session_state.setdefault(_ASKED, request.key) == request.key)
+    state.set("asked", "all" if is_asked else "fast")
+    return is_asked
 
 
 def _step(state: CompareState, request: SweepRequest, way: int) -> None:
@@ -246,6 +261,7 @@ def _parameters_of(preset: Preset | None, plan: Plan) -> str:
 def _progress(state: CompareState, request: SweepRequest) -> None:
     def begin_all() -> None:
         state.set("asked", "all")  # a link opens the same picture
+        st.session_state[_ASKED] = request.key
         begin(request, pieces)
 
     job, pieces = job_of(JOB), missing_runs(request)
