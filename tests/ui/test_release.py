@@ -19,13 +19,13 @@ from streamlit.testing.v1 import AppTest
 from dpviz.commands.command_line import main
 from dpviz.data.samples import load_sample
 from dpviz.families import CARDS
+from dpviz.figures.looks import METHODS
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.origin import Origin
 from dpviz.release.rehearsal import Rehearsal, rehearse
 from dpviz.ui.messages import plain_text
 from dpviz.ui.release import rehearsal as rehearsal_panel
-from dpviz.ui.release.controls import METHODS
 from dpviz.ui.session import job
 from tests.support import APP
 from tests.support.controls import control, source_box

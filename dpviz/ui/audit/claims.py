@@ -13,6 +13,7 @@ from dpviz.audit.scenarios import Scenario, find, scenarios
 from dpviz.base.numbers import readable, written_out
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.families import CARDS
+from dpviz.family.card import VARIANTS
 from dpviz.figures.audit.claims import (
     Row,
     bounds_bars,
@@ -21,16 +22,10 @@ from dpviz.figures.audit.claims import (
     score_bars,
     score_frame,
 )
-from dpviz.ui.audit.common import (
-    METHODS,
-    AuditRequest,
-    Results,
-    current_job,
-    results,
-    run_audit,
-)
+from dpviz.figures.looks import METHODS
+from dpviz.ui.audit.common import AuditRequest, Results, results, run_audit
 from dpviz.ui.messages import plain_text
-from dpviz.ui.session.job import follow, job_of, show_progress, start
+from dpviz.ui.session.job import current_job, follow, job_of, show_progress, start
 from dpviz.ui.session.state import MAX_SEED, Control, UrlState, budget, choice, whole
 from dpviz.ui.widgets.card_panel import card_panel
 from dpviz.ui.widgets.live_slider import live_slider
@@ -131,8 +126,6 @@ def _start(wanted: list[Scenario], claim: float, seed: int) -> None:
 
     start(_ALL, run_all, request=claim)
 
-
-VARIANTS = ("sound", "published")
 
 CLAIMS = (0.5, 5.0)
 FEWEST_RUNS, MOST_RUNS = min(500, *(one.runs for one in scenarios())), 20_000

@@ -29,7 +29,7 @@ from dpviz.privacy.explain import surest_words, times_at_most
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.messages import plain_text
 from dpviz.ui.session.job import follow, job_of, show_progress, start
-from dpviz.ui.session.state import MAX_SEED, Control, UrlState, budget, choice, whole
+from dpviz.ui.session.state import EPSILONS, MAX_SEED, Control, UrlState, budget, choice, whole
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.live_slider import live_slider
 from dpviz.ui.widgets.show import csv_button, job_button, show_panels, theme_mode
@@ -46,8 +46,6 @@ TECHNIQUES = tuple(
     for variant in CARDS[name].variants
 )
 
-#: Range of epsilon on the other pages, whose epsilon is also used on this page.
-EPSILONS = (0.01, 10.0)
 FEWEST_DRAWS, MOST_DRAWS = 500, 5000
 
 CONTROLS = {

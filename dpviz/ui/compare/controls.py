@@ -18,7 +18,7 @@ from dpviz.experiments.presets import PRESETS, Preset
 from dpviz.experiments.sweep import Plan, Subject, axes, axis_value, subject_of_sample
 from dpviz.experiments.worker_times import check_price
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES
-from dpviz.family.card import VariantName
+from dpviz.family.card import VARIANTS, VariantName
 from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.figures.compare import LINES
 from dpviz.figures.looks import METHODS
@@ -51,18 +51,14 @@ from dpviz.ui.data.state import (
 )
 from dpviz.ui.messages import NothingLoadedError, show_caption
 from dpviz.ui.session.cache import sample_data
-from dpviz.ui.session.state import Control, CorrectedError, budget, choice, number, whole
+from dpviz.ui.session.state import EPSILONS, Control, CorrectedError, budget, choice, number, whole
 from dpviz.ui.session.state import working as shared
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.parameters import boxes, parser
 
-VARIANTS = ("sound", "published")
-
 NO_PRESET = "none"
 
 VIEWS = {"data": "data sets", "scores": "scores"}
-
-EPSILONS = (0.01, 10.0)
 
 MOST_DRAWS, MOST_EPSILONS = 100, 24
 

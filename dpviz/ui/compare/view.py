@@ -49,7 +49,7 @@ from dpviz.ui.compare.runs import (
 from dpviz.ui.data.not_taken import joined, show_not_taken
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.session.cache import true_scores_of, truth_of
-from dpviz.ui.session.job import follow, job_of, show_progress
+from dpviz.ui.session.job import current_job, follow, job_of, show_progress
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.show import csv_button, job_button, segments, show_panels, theme_mode
 from dpviz.wavecluster.methods import NOISE_FREE
@@ -264,9 +264,7 @@ def _progress(state: CompareState, request: SweepRequest) -> None:
         st.session_state[_ASKED] = request.key
         begin(request, pieces)
 
-    job, pieces = job_of(JOB), missing_runs(request)
-    if job and job.request != request.key and not job.running:
-        job = None
+    job, pieces = current_job(JOB, request.key), missing_runs(request)
     if not pieces and (job is None or job.result is not None):
         return
     left, right = st.columns([4, 5], vertical_alignment="center")

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.families import CARDS
-from dpviz.family.card import Card
+from dpviz.family.card import VARIANTS, Card
 from dpviz.family.claim import claim
 from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON, Parameter
@@ -199,7 +199,7 @@ def draw_controls(
     left, right = st.columns(2, vertical_alignment="bottom")
     left.selectbox(
         "Variant",
-        **state.choice("variant", ("sound", "published")),
+        **state.choice("variant", VARIANTS),
         on_change=on_variant,
         disabled=not card.spends or len(card.variants) == 1,
         help="As printed in the paper, or the same idea with a valid proof. Our own methods "

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import html
 import io
+import secrets
 import zipfile
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -44,7 +44,7 @@ from dpviz.ui.messages import (
     show_warning,
     warn_owner,
 )
-from dpviz.ui.release.controls import ReleaseDraft, declared, draft_of, method_panel, new_folder
+from dpviz.ui.release.controls import ReleaseDraft, declared, draft_of, method_panel
 from dpviz.ui.release.data import (
     active_data,
     file_step,
@@ -525,12 +525,8 @@ def confirm(state: DataState, draft: ReleaseDraft, source: str, total: float | N
             type="secondary" if early else "primary",
             icon=":material/lock_open:",
         )
-        st.button("Back", on_click=partial(_forget, _REVIEWED))
+        st.button("Back", on_click=lambda: st.session_state.pop(_REVIEWED, None))
     return go and _go(draft, source, total)
-
-
-def _forget(entry: str) -> None:
-    st.session_state.pop(entry, None)
 
 
 def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
@@ -631,10 +627,11 @@ def _bounds(draft: ReleaseDraft) -> str:
 
 def _go(draft: ReleaseDraft, source: str, total: float | None) -> bool:
     """Release, or return True; first delete the confirmation: a second click has no effect."""
-    _forget(_REVIEWED)
+    st.session_state.pop(_REVIEWED, None)
     try:
         with st.spinner("Debiting and drawing …"):
-            folder = new_folder(draft.request.config.method)
+            name = f"{draft.request.config.method}-{secrets.token_hex(4)}"
+            folder = home() / "releases" / name
             budget = _budget()
             home_folder(folder.parent.name)
             if budget.path.parent.name == FOLDER:
@@ -708,7 +705,7 @@ def bundle() -> bool:
         st.button(
             "Prepare another release",
             icon=":material/add:",
-            on_click=partial(_forget, _DONE),
+            on_click=lambda: st.session_state.pop(_DONE, None),
         )
     if on_this_machine():
         show_caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.data.samples import Sample
 from dpviz.families import CARDS
-from dpviz.family.card import Card
+from dpviz.family.card import VARIANTS, Card
 from dpviz.family.family import Family
 from dpviz.family.parameter import CHOOSE, PRIVATE, Parameter
 from dpviz.privacy.ledger import Neighbours
@@ -42,7 +42,7 @@ def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
     )
     controls = {
         "method": Control(family.first, choice("method", tuple(family.methods)), shared=True),
-        "variant": Control("sound", choice("variant", ("sound", "published")), shared=True),
+        "variant": Control("sound", choice("variant", VARIANTS), shared=True),
     }
     for one in family.parameters:
         default = one.options[0] if defaults[one.name] is None else defaults[one.name]
