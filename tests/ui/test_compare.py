@@ -1014,7 +1014,7 @@ def test_a_run_is_the_same_in_its_explorer(plan, score, card):
     (method,) = plan.methods
     found = run_sweep(plan)[score].iloc[0]
     test = AppTest.from_file(APP, default_timeout=120)
-    for name, value in explorer_link(plan, plan.subjects[0].name, method, 0.5, 3).items():
+    for name, value in explorer_link(plan, plan.subjects[0].name, method, 0.5, 3, None).items():
         test.query_params[name] = value
     test.switch_page(f"pages/{CARDS[method].family}.py")
     checked(test.run())
@@ -1233,7 +1233,7 @@ def test_the_domain_of_a_sample_set_is_the_variants_on_the_command_line_and_in_l
     assert main(words[3:]) == 0
     written = pd.read_csv(words[words.index("--out") + 1])
     assert list(written["run"]) == list(rows["run"])
-    link = explorer_link(plan, "incomes", "privqt", 1.0, 0)
+    link = explorer_link(plan, "incomes", "privqt", 1.0, 0, None)
     assert link["variant"] == variant
     assert "domain" not in link
 

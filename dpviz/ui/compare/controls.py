@@ -11,7 +11,7 @@ from typing import Any, cast
 import streamlit as st
 
 from dpviz.base.errors import InputError, shown
-from dpviz.data.samples import Sample, sample, sample_names
+from dpviz.data.samples import sample, sample_names
 from dpviz.experiments.curve import ROUNDS, spread
 from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS, TimeFigure
 from dpviz.experiments.presets import PRESETS, Preset
@@ -88,12 +88,12 @@ _OF_FIGURE = (
 )  # fmt: skip
 
 
-def suiting(known: Sample) -> list[tuple[Parameter, Any]]:
-    """Parameters whose values depend on the data set, with the values for a sample set."""
+def suiting() -> list[tuple[Parameter, Any]]:
+    """Parameters whose values depend on the data set, with the values for the first sample set."""
     return [
         (family.parameter(name), value)
         for family in FAMILIES.values()
-        for name, value in family.suited(known).items()
+        for name, value in family.suited(sample(FIRST)).items()
     ]
 
 
@@ -228,16 +228,7 @@ def _parse_numbers(
 
 def page_state() -> CompareState:
     """All controls of the page, with values from the link or the session."""
-    wrong: list[str] = []
-
-    def typed(text: str) -> str:
-        try:
-            return ", ".join(f"{value:g}" for value in parse_epsilons(text))
-        except InputError as error:
-            wrong.append(str(error).rstrip("."))
-            return ""
-
-    own = data_controls(FIRST, many=True)
+    own = data_controls(many=True)
     state = CompareState(
         "compare",
         {
@@ -254,7 +245,7 @@ def page_state() -> CompareState:
             "low": Control(0.1, budget("low", *EPSILONS)),
             "high": Control(2.0, budget("high", *EPSILONS)),
             "points": Control(8, whole("points", 1, MOST_EPSILONS)),
-            "epsilons": Control("", typed),
+            "epsilons": Control("", str),
             "axis": Control(EPSILON.name, choice("axis", AXES)),
             "values": Control("", str),
             "score": Control("dsg_c", choice("score", tuple(SCORES))),
@@ -263,15 +254,10 @@ def page_state() -> CompareState:
             "of": Control(FIRST, choice("of", (*sample_names(), UPLOAD))),
             "price": Control(0.0, number("price", 0.0, MOST_PRICE, check_price)),
             **{name: one for name, one in own.items() if name != "data"},
-            **{
-                one.link: Control(value, parser(one), shared=True)
-                for one, value in suiting(sample(FIRST))
-            },
+            **{one.link: Control(value, parser(one), shared=True) for one, value in suiting()},
         },
     )
     if state.fresh:
-        for sentence in wrong:
-            state.correct("epsilons", "", f"{sentence}; the range is used.")
         _take_preset(state, but=state.given)
         _correct(state)
     return state
@@ -283,12 +269,16 @@ def _correct(state: CompareState) -> None:
     if axis not in (one.name for one in axes(state.get("methods"))):
         wrong = f"axis = {axis} does not suit the methods; {EPSILON.name} is used."
         state.correct("axis", EPSILON.name, wrong)
-    else:
+        axis = EPSILON.name
+    parse_axis = partial(parse_values, axis=PARAMETERS[axis])
+    for name, parse, instead in (
+        ("epsilons", parse_epsilons, "the range is used"),
+        ("values", parse_axis, "the usual values are used"),
+    ):
         try:
-            parse_values(state.get("values"), PARAMETERS[axis])
+            parse(state.get(name))
         except InputError as error:
-            wrong = f"{str(error).rstrip('.')}; the usual values are used."
-            state.correct("values", "", wrong)
+            state.correct(name, "", f"{str(error).rstrip('.')}; {instead}.")
     if low > high:
         sentence = f"high = {high:g} is less than low = {low:g}; {low:g} is used for both."
         state.correct("high", low, sentence)
@@ -497,7 +487,7 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
     domain = domain_panel(state, dataset, own.identity, far=own.far and own.far[1])
     show_notes(state, dataset, said=dataset.counts is None)
     offer_box(state, dataset, None if domain.declared else own.far)
-    suited = [one for one, _ in suiting(sample(FIRST))]
+    suited = [one for one, _ in suiting()]
     # In a narrower column the labels would break inside a word.
     places = [one for _ in suited[::2] for one in st.columns(2, vertical_alignment="bottom")]
     below = st.container()

@@ -24,7 +24,7 @@ from dpviz.experiments.presets import (
     rank_table,
 )
 from dpviz.experiments.sweep import GROUP, Plan, along, differences, moves_truth, summary
-from dpviz.families import CARDS, PARAMETERS, score_of
+from dpviz.families import CARDS, PARAMETERS, SCORES, score_of
 from dpviz.family.claim import variant_words
 from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON, Parameter
@@ -472,15 +472,14 @@ def _behind(
     titles = {one.name: one.title for one in request.subjects.values()}
     failing = {(request.subjects[name].name, method) for name, method in request.failing}
     st.dataframe(
-        table.assign(
-            data=table["data"].map(titles),
-            score=[score_of(name).title for name in table["score"]],
-            method=[CARDS[name].title for name in table["method"]],
+        _titled(table, titles)
+        .assign(
             variant=[
                 variant_words(variant, private=(data, method) not in failing)
                 for data, method, variant in table[["data", "method", "variant"]].to_numpy()
             ],
-        ).dropna(axis="columns", how="all"),
+        )
+        .dropna(axis="columns", how="all"),
         hide_index=True,
         height=min(318, 38 + 35 * max(len(table), 1)),
         key="compare:table",
@@ -531,6 +530,14 @@ def _behind(
         show_caption("Replace a file's name by its path on your computer.")
 
 
+def _titled(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+    """Rows with the titles of their data sets, scores and methods."""
+    methods = {name: card.title for name, card in CARDS.items()}
+    scores = {name: score_of(name).title for name in SCORES}
+    words = {"data": titles, "score": scores, "method": methods, "first": methods}
+    return table.assign(**{name: table[name].map(words[name]) for name in words if name in table})
+
+
 def _alike(table: pd.DataFrame) -> list[str]:
     """Titles of NICV / true and of the scores that equal it in all rows; none if none does."""
     ends = ["mean", "median", "low", "high"]
@@ -555,13 +562,9 @@ def _show_differences(
     table = pd.concat(parts, ignore_index=True)
     st.markdown("**Differences from the first method, draw by draw**")
     st.dataframe(
-        table.assign(
-            data=table["data"].map(titles),
-            score=[score_of(name).title for name in table["score"]],
-            method=[CARDS[name].title for name in table["method"]],
-            first=[CARDS[name].title for name in table["first"]],
-            found=[_found_words(row) for row in table.to_dict("records")],
-        ).replace([math.inf, -math.inf], math.nan),
+        _titled(table, titles)
+        .assign(found=[_found_words(row) for row in table.to_dict("records")])
+        .replace([math.inf, -math.inf], math.nan),
         hide_index=True,
         height=min(318, 38 + 35 * len(table)),
         key="compare:differences",
@@ -675,9 +678,7 @@ def _ranks(request: SweepRequest, runs: pd.DataFrame) -> pd.DataFrame:
 def _show_ranks(ranks: pd.DataFrame, axis: Parameter, titles: Mapping[str, str]) -> None:
     st.markdown("**k′ beside the true k, and beside the k′ that Chen, Yu and Chirkova print**")
     st.dataframe(
-        ranks.assign(
-            data=ranks["data"].map(titles), method=[CARDS[name].title for name in ranks["method"]]
-        ),
+        _titled(ranks, titles),
         hide_index=True,
         key="compare:ranks",
         column_config={

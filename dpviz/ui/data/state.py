@@ -186,11 +186,10 @@ def data_names() -> tuple[str, ...]:
     return (*sample_names(), *(() if is_guest() else (UPLOAD,)))
 
 
-def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
+def data_controls(*, many: bool) -> dict[str, Control]:
     """Controls of the panel, as in the link, for a :class:`DataState`."""
-    names = data_names()
     controls = {
-        "data": Control(default, choice("data", names)),
+        "data": Control(FIRST, choice("data", data_names())),
         # How the file is read; "" for points, where the first line may be names or data.
         "format": Control("", choice("format", tuple(FORMATS))),
         # Sheet, layer, array or member of an archive; "" for the first.

@@ -150,7 +150,7 @@ class Explorer(ABC):
         state = make(
             cls.family.name,
             {
-                **data_controls(FIRST, many=cls.family.many_columns),
+                **data_controls(many=cls.family.many_columns),
                 **map_controls(),
                 **methods,
                 # Not shared: the seed of one run means nothing for the noise of another method.

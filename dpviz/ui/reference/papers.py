@@ -81,18 +81,18 @@ def _cite(paper: Paper) -> None:
 
 def _kinds(rows: Sequence[Row]) -> dict[str, str]:
     numbers = Counter(row.evidence for row in rows)
-    found: dict[str, str] = {}
-    for name, (title, _) in EVIDENCE.items():
-        found[name] = f"{title} {numbers[name]}"
+    found: dict[str, str] = {
+        name: f"{title} {numbers[name]}" for name, (title, _) in EVIDENCE.items()
+    }
     return {**found, ALL: f"All {len(rows)}"}
 
 
 def _filters(rows: Sequence[Row]) -> dict[str, str]:
     numbers = Counter(row.state for row in rows)
-    found = {ALL: f"All {len(rows)}"}
-    for name, (sign, title, _) in _STATES.items():
-        found[name] = f"{sign} {title} {numbers[name]}"
-    return found
+    found: dict[str, str] = {
+        name: f"{sign} {title} {numbers[name]}" for name, (sign, title, _) in _STATES.items()
+    }
+    return {ALL: f"All {len(rows)}", **found}
 
 
 def _table(shown: Sequence[Row], rows: Sequence[Row]) -> str:

@@ -72,12 +72,11 @@ class ReleaseState(DataState):
 
 def page_state() -> DataState:
     """All controls of the page, with values from the link or the session."""
-    first = sample(FIRST)
-    controls = data_controls(FIRST, many=True)
+    controls = data_controls(many=True)
     # Known classes are only for exploring. A release always leaves out unreadable rows.
     del controls["classes"], controls["rows"]
     for family in FAMILIES.values():
-        controls |= method_controls(family, first)
+        controls |= method_controls(family, sample(FIRST))
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS), shared=True)
     # The step that is shown; None before the user has opened one.
     controls["step"] = Control(None, whole("step", 1, 5))

@@ -164,11 +164,16 @@ def where_step(state: DataState, chosen: FileChoice, *, drawn: bool) -> Domain:
         if degrees and drawn and chosen.dataset.counts is None:
             _draw_box(state, columns, domain)
         if domain.declared:
-            words = axes_words(columns, domain.bounds)
-            show_caption(f"{words} {city_words(columns, domain.bounds)}".rstrip())
+            show_caption(place_words(columns, domain))
         elif degrees:
             show_caption("Choose a city, draw a box on the map, or type both pairs of bounds.")
     return domain
+
+
+def place_words(columns: tuple[str, ...], domain: Domain) -> str:
+    """Sentences on the axes, and on the city in the bounds; "" if nothing is known."""
+    words = axes_words(columns, domain.bounds)
+    return f"{words} {city_words(columns, domain.bounds)}".strip()
 
 
 def _of_the_range(chosen: FileChoice, domain: Domain) -> list[str]:
@@ -233,21 +238,4 @@ def own_value_each_row(active: ActiveData) -> str:
         f"Each row has its own value of {shown(active.unit)}. If it is a number of each row, such "
         "as a receipt's, it names no persons: a person with several rows is protected less. If "
         "each person has one row, this is right."
-    )
-
-
-def active_data(
-    state: DataState, chosen: FileChoice, domain: Domain, neighbours: Neighbours
-) -> ActiveData:
-    """The data with all choices of the first three steps."""
-    own = chosen.own
-    return ActiveData(
-        dataset=chosen.dataset,
-        domain=domain,
-        outside=state.get("outside"),
-        neighbours=neighbours,
-        complete=own.complete if own else chosen.dataset,
-        unit=own.unit if own else None,
-        sample=chosen.facts,
-        axes=own.axes if own else (0, 1),
     )

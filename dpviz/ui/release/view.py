@@ -16,8 +16,8 @@ from streamlit.delta_generator import DeltaGenerator
 from dpviz.base.errors import InputError, PrivacyRefusal, reason
 from dpviz.base.home import home, home_folder
 from dpviz.base.numbers import counted, written_out
-from dpviz.data.cities import city_words, title_words
-from dpviz.data.geographic import axes_words, mixed_up
+from dpviz.data.cities import title_words
+from dpviz.data.geographic import mixed_up
 from dpviz.families import CARDS, family_of
 from dpviz.family.parameter import CHOOSE
 from dpviz.privacy.budget_log import Account, decimal, granted
@@ -46,16 +46,18 @@ from dpviz.ui.messages import (
 )
 from dpviz.ui.release.controls import ReleaseDraft, declared, draft_of, method_panel
 from dpviz.ui.release.data import (
-    active_data,
     file_step,
     own_value_each_row,
+    place_words,
     where_step,
     who_step,
 )
 from dpviz.ui.release.rehearsal import (
+    Plan,
     is_rehearsed,
     misfit,
     number_box,
+    plan_of,
     public_number,
     rehearsal_panel,
     rehearsed,
@@ -148,7 +150,7 @@ def steps(state: DataState) -> None:
                 show_error(error)
         show_only(now)
         return
-    active = active_data(state, chosen, domain, neighbours)
+    active = ActiveData.of(state, chosen.dataset, chosen.own, chosen.facts, domain, neighbours)
     # The box of a grid of counts is a proposal of the file; the user has not declared it.
     placed = declared(state, active) is not None
     now = step_now(state, placed=placed, asked=bool(missing), own=state.has_own_data)
@@ -167,7 +169,7 @@ def steps(state: DataState) -> None:
             stop = st.container()
     draft = draft_of(state, active, title, about)
     refused = stop_by(state, draft, missing, stop)
-    known = not refused and is_rehearsed(state, draft)
+    known = not refused and is_rehearsed(plan_of(state, draft))
     is_done = {FILE: not chosen.unread, WHERE: placed, WHO: farthest(state) > WHO and not missing,
                REHEARSE: known}  # fmt: skip
     done = [step for step, yes in is_done.items() if yes]
@@ -510,8 +512,9 @@ def confirm(state: DataState, draft: ReleaseDraft, source: str, total: float | N
         warn_owner(said)
     if said := own_value_each_row(draft.active):
         warn_owner(said)
-    _review(state, draft, source, total)
-    waits, early = rehearsing(state, draft), not is_rehearsed(state, draft)
+    plan = plan_of(state, draft)
+    _review(draft, plan, source, total)
+    waits, early = rehearsing(plan), not is_rehearsed(plan)
     if waits:
         show_caption("The rehearsal is still running: wait for its result, or release without it.")
     elif early:
@@ -529,9 +532,14 @@ def confirm(state: DataState, draft: ReleaseDraft, source: str, total: float | N
     return go and _go(draft, source, total)
 
 
-def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
-    request = draft.request
-    config, card = request.config, request.card
+def _review(draft: ReleaseDraft, plan: Plan, source: str, total: float | None) -> None:
+    request, columns = draft.request, draft.active.dataset.columns
+    config, card, domain = request.config, request.card, request.domain
+    assert domain is not None  # noqa: S101 - refused before
+    bounds = ", ".join(
+        f"{name} from {written_out(lo)} to {written_out(hi)}"
+        for name, (lo, hi) in zip(columns, domain.bounds, strict=True)
+    )
     parameters = ", ".join(
         f"{name} {format_value(value)}"
         for name, value in request.parameters.items()
@@ -556,9 +564,9 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         )
     clips = request.outside == "clip"
     published = [
-        f"{_bounds(draft)}; points outside are "
+        f"{bounds}; points outside are "
         f"{'moved to the border, where they may look like clusters' * clips or 'left out'}.",
-        *_axes(draft),
+        *filter(None, [place_words(columns, domain)]),
         f"Method: {card.title}, sound; {parameters}.{_left(draft)}",
         "Private cells or centres, private counts, names of the columns, ledger, title and day; "
         "with a report of one page, and files for a registry, an ethics board and a repository.",
@@ -567,7 +575,7 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     ]
     relation = RELATION_TITLES[neighbours.relation]
     protected = f"{unit[0].upper()}{unit[1:]}; neighbouring data sets have {relation}."
-    mine = [f"Data: {draft.active.title}.", *_left_out(draft), rehearsed(state, draft)]
+    mine = [f"Data: {draft.active.title}.", *_left_out(draft), rehearsed(plan)]
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _facts("This can't be taken back.", once)
@@ -577,9 +585,8 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         with st.expander("Why it is private"):
             show_caption(card.variant("sound").reason)
         _facts("Only you see this.", mine)
-        domain = request.domain
-        if domain is not None and domain.ndim == 2:
-            picture = domain_svg(draft.active.dataset.columns, domain).encode()
+        if domain.ndim == 2:
+            picture = domain_svg(columns, domain).encode()
             _show_svg(picture, "Declared domain", "14rem")
 
 
@@ -595,12 +602,6 @@ def _left_out(draft: ReleaseDraft) -> list[str]:
     return [f"{one} This is true, so keep it secret." for one in notes]
 
 
-def _axes(draft: ReleaseDraft) -> list[str]:
-    columns, domain = draft.active.dataset.columns, draft.request.domain
-    words = axes_words(columns, domain.bounds) if domain else ""
-    return [f"{words} {city_words(columns, domain.bounds)}".rstrip()] if domain and words else []
-
-
 def _show_svg(picture: bytes, alt: str, widest: str = "100%") -> None:
     """Show an SVG file as an image, so that scripts in it can't act on the page."""
     data = base64.b64encode(picture).decode()
@@ -614,15 +615,6 @@ def _left(draft: ReleaseDraft) -> str:
     family, config = draft.request.family, draft.request.config
     signs = " and ".join(family.parameter(name).sign for name in family.chosen(config))
     return f" It chooses {signs} itself, from noisy numbers." if signs else ""
-
-
-def _bounds(draft: ReleaseDraft) -> str:
-    columns = draft.active.dataset.columns
-    assert draft.request.domain is not None  # noqa: S101 - refused before
-    return ", ".join(
-        f"{name} from {written_out(lo)} to {written_out(hi)}"
-        for name, (lo, hi) in zip(columns, draft.request.domain.bounds, strict=True)
-    )
 
 
 def _go(draft: ReleaseDraft, source: str, total: float | None) -> bool:
