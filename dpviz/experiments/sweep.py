@@ -550,12 +550,10 @@ class _Setting:
 
 
 def _planned(plan: Plan) -> Iterator[tuple[_Setting, str, int]]:
-    for subject in plan.subjects:
-        for method in plan.methods:
-            for epsilon, step in product(plan.epsilons, plan.steps):
-                setting = _setting(plan, subject, method, epsilon, step)
-                for seed in plan.seeds:
-                    yield setting, setting.row(seed), seed
+    for given in product(plan.subjects, plan.methods, plan.epsilons, plan.steps):
+        setting = _setting(plan, *given)
+        for seed in plan.seeds:
+            yield setting, setting.row(seed), seed
 
 
 def _setting(

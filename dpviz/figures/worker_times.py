@@ -80,11 +80,7 @@ def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
     """Plot the measured times of all methods over the privacy budget of a run."""
     data, texts = [], []
     for method in times.methods:
-        found, look, title = (
-            times.over_epsilon(method),
-            look_of(method, mode),
-            times.name_of(method),
-        )
+        found, title = times.over_epsilon(method), times.name_of(method)
         seconds = [one.seconds for one in found]
         texts.append(f"{title} {readable(min(seconds))} to {readable(max(seconds))} s")
         data.append(
@@ -96,7 +92,7 @@ def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
                 customdata=[one.passes for one in found],
                 name=title,
                 cliponaxis=False,
-                **look.trace_look(),
+                **look_of(method, mode).trace_look(),
             )
         )
     one = times.over_epsilon(times.methods[0])[0]

@@ -10,7 +10,7 @@ import streamlit as st
 from dpviz.audit.bounds import highest
 from dpviz.audit.runs import AuditResult
 from dpviz.audit.scenarios import Scenario, find, scenarios
-from dpviz.base.numbers import readable, written_out
+from dpviz.base.numbers import counted, readable, written_out
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.families import CARDS
 from dpviz.family.card import VARIANTS
@@ -44,6 +44,8 @@ def _all_audits(claim: float, seed: int) -> None:
     wanted = missing or [scenario for scenario, _ in rows]
     job = current_job(_ALL, claim)
     done = len(rows) - len(missing)
+    minutes = max(1, round(len(wanted) * _SECONDS / 60))
+    what = f"the other {len(wanted)}" if done and missing else f"all {len(rows)}"
     st.markdown(
         f"Every method, variant and scenario at the claim ε = {written_out(claim)} and the "
         f"seed above, with each scenario's own number of runs: **{done} of {len(rows)} done**. "
@@ -53,7 +55,7 @@ def _all_audits(claim: float, seed: int) -> None:
     with left:
         job_button(
             job,
-            _all_label(len(wanted), len(rows)),
+            f"Run {what} (about {counted(minutes, 'minute')})",
             lambda: _start(wanted, claim, seed),
             key="audit:all run",
             cancel="Cancel all",
@@ -94,12 +96,6 @@ def _all_audits(claim: float, seed: int) -> None:
             base_name="dpviz audit bounds",
             about="bounds",
         )
-
-
-def _all_label(wanted: int, rows: int) -> str:
-    minutes = max(1, round(wanted * _SECONDS / 60))
-    what = f"all {rows}" if wanted == rows else f"the other {wanted}"
-    return f"Run {what} (about {minutes} minute{'' if minutes == 1 else 's'})"
 
 
 def table_rows(found: Results, claim: float) -> list[Row]:

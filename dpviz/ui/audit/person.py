@@ -17,6 +17,7 @@ from dpviz.audit.membership import (
 from dpviz.base.numbers import counted, written_out
 from dpviz.families import CARDS
 from dpviz.family.card import VariantName
+from dpviz.family.parameter import EPSILON
 from dpviz.figures.audit.claims import floored
 from dpviz.figures.audit.person import (
     Joining,
@@ -29,7 +30,7 @@ from dpviz.privacy.explain import surest_words, times_at_most
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.messages import plain_text
 from dpviz.ui.session.job import follow, job_of, show_progress, start
-from dpviz.ui.session.state import EPSILONS, MAX_SEED, Control, UrlState, budget, choice, whole
+from dpviz.ui.session.state import MAX_SEED, Control, UrlState, budget, choice, whole
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.live_slider import live_slider
 from dpviz.ui.widgets.show import csv_button, job_button, show_panels, theme_mode
@@ -50,7 +51,7 @@ FEWEST_DRAWS, MOST_DRAWS = 500, 5000
 
 CONTROLS = {
     "technique": Control("privthr-sound", choice("technique", TECHNIQUES)),
-    "epsilon": Control(1.0, budget("epsilon", *EPSILONS), shared=True),
+    "epsilon": Control(1.0, budget("epsilon", *EPSILON.reach), shared=True),
     "draws": Control(DRAWS, whole("draws", FEWEST_DRAWS, MOST_DRAWS)),
     "draw": Control(0, whole("draw", 0, MAX_SEED)),
 }
@@ -113,8 +114,8 @@ def _technique(state: UrlState) -> bool:
             "Privacy budget ε",
             key=state.key("epsilon"),
             value=state.get("epsilon"),
-            low=EPSILONS[0],
-            high=EPSILONS[1],
+            low=EPSILON.reach[0],
+            high=EPSILON.reach[1],
             scale="log",
             low_label="more private",
             high_label="more accurate",

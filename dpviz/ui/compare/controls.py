@@ -51,7 +51,7 @@ from dpviz.ui.data.state import (
 )
 from dpviz.ui.messages import NothingLoadedError, show_caption
 from dpviz.ui.session.cache import sample_data
-from dpviz.ui.session.state import EPSILONS, Control, CorrectedError, budget, choice, number, whole
+from dpviz.ui.session.state import Control, CorrectedError, budget, choice, number, whole
 from dpviz.ui.session.state import working as shared
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.parameters import boxes, parser
@@ -195,7 +195,7 @@ def several(name: str, options: Sequence[str]) -> Callable[[str], Names]:
 
 def parse_epsilons(text: str) -> tuple[float, ...]:
     """Read budgets separated by commas; return them in ascending order, or raise InputError."""
-    return _parse_numbers(text, "epsilons", check_epsilon, EPSILONS)
+    return _parse_numbers(text, "epsilons", check_epsilon, EPSILON.reach)
 
 
 def parse_values(text: str, axis: Parameter) -> tuple[float, ...]:
@@ -242,8 +242,8 @@ def page_state() -> CompareState:
             "variant": Control("sound", choice("variant", VARIANTS), shared=True),
             "draws": Control(DRAWS, whole("draws", 1, MOST_DRAWS)),
             "asked": Control("fast", choice("asked", ("fast", "all"))),
-            "low": Control(0.1, budget("low", *EPSILONS)),
-            "high": Control(2.0, budget("high", *EPSILONS)),
+            "low": Control(0.1, budget("low", *EPSILON.reach)),
+            "high": Control(2.0, budget("high", *EPSILON.reach)),
             "points": Control(8, whole("points", 1, MOST_EPSILONS)),
             "epsilons": Control("", str),
             "axis": Control(EPSILON.name, choice("axis", AXES)),
@@ -402,7 +402,7 @@ def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
     shared: dict[str, Any] = {"disabled": bool(typed)}
     for column, name, label in ((low, "low", "ε from"), (high, "high", "to")):
         box = {**state.widget(name), **shared}
-        column.number_input(label, *EPSILONS, step=0.1, format="%g", **box)
+        column.number_input(label, *EPSILON.reach, step=0.1, format="%g", **box)
     points.number_input("Points", 1, MOST_EPSILONS, **state.widget("points"), **shared)
     st.text_input(
         "or these ε",

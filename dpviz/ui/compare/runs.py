@@ -121,11 +121,9 @@ class SweepRequest:
         shared = [one for one in first if all(one in some for some in others)]
         texts = []
         for name, words in found.items():
-            own = [one for one in words if one not in shared]
-            texts.append(
-                ": ".join([shown(self.subjects[name].title), *[", ".join(own)][: len(own)]])
-            )
-        return (*texts, *[", ".join(shared)][: len(shared)])
+            own = ", ".join(one for one in words if one not in shared)
+            texts.append(": ".join(filter(None, (shown(self.subjects[name].title), own))))
+        return tuple(filter(None, (*texts, ", ".join(shared))))
 
     @cached_property
     def failing(self) -> dict[tuple[str, str], str]:

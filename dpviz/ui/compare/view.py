@@ -274,9 +274,11 @@ def _progress(state: CompareState, request: SweepRequest) -> None:
         # A note below names the runs that are impossible on a data set; a repetition would not
         # help.
         if (job and job.running) or (pieces and not (job and job.result is not None)):
+            runs, needed = sum(one.settings * len(one.seeds) for one in pieces), seconds(pieces)
+            time = f"{needed / 60:.0f} min" if needed > 90 else f"{max(needed, 1):.0f} s"
             job_button(
                 job,
-                _run_label(pieces),
+                f"Run {runs:,} ({time})",
                 begin_all,
                 key="compare:run",
                 cancel="Cancel",
@@ -284,13 +286,6 @@ def _progress(state: CompareState, request: SweepRequest) -> None:
                 type="primary",
                 icon=":material/play_arrow:",
             )
-
-
-def _run_label(pieces: Sequence[Plan]) -> str:
-    runs = sum(plan.settings * len(plan.seeds) for plan in pieces)
-    needed = seconds(pieces)
-    time = f"{needed / 60:.0f} min" if needed > 90 else f"{max(needed, 1):.0f} s"
-    return f"Run {runs:,} ({time})"
 
 
 def _charts(
@@ -461,7 +456,10 @@ def _behind(
     table, runs = summary_frame(charts, axis), pd.concat(tables.values(), ignore_index=True)
     preset = PRESETS.get(state.get("preset"))
     one_truth = not moves_truth(axis.name, request.any.methods)
-    ranks = _ranks(request, runs) if state.get("score") == RANK and one_truth else None
+    ranks = None
+    if state.get("score") == RANK and one_truth:
+        truths = {plan.subjects[0].name: _truth(plan) for plan in request.plans.values()}
+        ranks = rank_table(runs, truths, axis.name)
     if ranks is not None and "printed" in ranks:
         keys = [name for name in ranks.columns if name in table.columns and name in GROUP]
         table = table.merge(ranks[[*keys, "printed"]], "left", keys)
@@ -668,11 +666,6 @@ def _printed(name: str, score: str) -> None:
         icon=":material/fact_check:",
         query_params={"paper": name[:3]},
     )
-
-
-def _ranks(request: SweepRequest, runs: pd.DataFrame) -> pd.DataFrame:
-    truths = {plan.subjects[0].name: _truth(plan) for plan in request.plans.values()}
-    return rank_table(runs, truths, request.any.axis)
 
 
 def _show_ranks(ranks: pd.DataFrame, axis: Parameter, titles: Mapping[str, str]) -> None:

@@ -545,6 +545,10 @@ def _review(draft: ReleaseDraft, plan: Plan, source: str, total: float | None) -
         for name, value in request.parameters.items()
         if name != CHOOSE.name
     )
+    signs = " and ".join(
+        request.family.parameter(one).sign for one in request.family.chosen(config)
+    )
+    chooses = f" It chooses {signs} itself, from noisy numbers." * bool(signs)
     neighbours = config.neighbours
     unit = (
         f"a person (column {draft.active.unit}, up to {counted(neighbours.cap, 'record')})"
@@ -567,7 +571,7 @@ def _review(draft: ReleaseDraft, plan: Plan, source: str, total: float | None) -
         f"{bounds}; points outside are "
         f"{'moved to the border, where they may look like clusters' * clips or 'left out'}.",
         *filter(None, [place_words(columns, domain)]),
-        f"Method: {card.title}, sound; {parameters}.{_left(draft)}",
+        f"Method: {card.title}, sound; {parameters}.{chooses}",
         "Private cells or centres, private counts, names of the columns, ledger, title and day; "
         "with a report of one page, and files for a registry, an ethics board and a repository.",
         *([f"Your words are published as they are: {', '.join(draft.about)}."] * bool(draft.about)),
@@ -609,12 +613,6 @@ def _show_svg(picture: bytes, alt: str, widest: str = "100%") -> None:
         f'<img alt="{alt}" style="width:100%;max-width:{widest}" '
         f'src="data:image/svg+xml;base64,{data}">'
     )
-
-
-def _left(draft: ReleaseDraft) -> str:
-    family, config = draft.request.family, draft.request.config
-    signs = " and ".join(family.parameter(name).sign for name in family.chosen(config))
-    return f" It chooses {signs} itself, from noisy numbers." if signs else ""
 
 
 def _go(draft: ReleaseDraft, source: str, total: float | None) -> bool:

@@ -23,9 +23,6 @@ _WORKING = "app:working"
 
 MAX_SEED = 2**31 - 1
 
-#: Range of epsilon on all pages.
-EPSILONS = (0.01, 10.0)
-
 _NOTHING = object()
 
 T = TypeVar("T")
