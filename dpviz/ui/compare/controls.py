@@ -17,7 +17,7 @@ from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS, TimeFigure
 from dpviz.experiments.presets import PRESETS, Preset
 from dpviz.experiments.sweep import Plan, Subject, axes, axis_value, subject_of_sample
 from dpviz.experiments.worker_times import check_price
-from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES
+from dpviz.families import CARDS, PARAMETERS, SCORES, settings_of
 from dpviz.family.card import VARIANTS, VariantName
 from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.figures.compare import LINES
@@ -86,15 +86,6 @@ _OF_FIGURE = (
     "data", "methods", "variant", "neighbours", "draws", "epsilons", "axis", "values", "score",
     "view", "line",
 )  # fmt: skip
-
-
-def suiting() -> list[tuple[Parameter, Any]]:
-    """Parameters whose values depend on the data set, with the values for the first sample set."""
-    return [
-        (family.parameter(name), value)
-        for family in FAMILIES.values()
-        for name, value in family.suited(sample(FIRST)).items()
-    ]
 
 
 class CompareState(DataState):
@@ -254,7 +245,10 @@ def page_state() -> CompareState:
             "of": Control(FIRST, choice("of", (*sample_names(), UPLOAD))),
             "price": Control(0.0, number("price", 0.0, MOST_PRICE, check_price)),
             **{name: one for name, one in own.items() if name != "data"},
-            **{one.link: Control(value, parser(one), shared=True) for one, value in suiting()},
+            **{
+                PARAMETERS[name].link: Control(value, parser(PARAMETERS[name]), shared=True)
+                for name, value in settings_of(sample(FIRST)).items()
+            },
         },
     )
     if state.fresh:
@@ -487,7 +481,7 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
     domain = domain_panel(state, dataset, own.identity, far=own.far and own.far[1])
     show_notes(state, dataset, said=dataset.counts is None)
     offer_box(state, dataset, None if domain.declared else own.far)
-    suited = [one for one, _ in suiting()]
+    suited = [PARAMETERS[name] for name in settings_of(sample(FIRST))]
     # In a narrower column the labels would break inside a word.
     places = [one for _ in suited[::2] for one in st.columns(2, vertical_alignment="bottom")]
     below = st.container()

@@ -503,18 +503,11 @@ def _behind(
     if preset:
         _printed(preset.name, state.get("score"))
         table, runs = (_with_stand_ins(preset, request, one) for one in (table, runs))
-    for place, label, name, saved in zip(
-        st.columns([3, 3, 5]),
-        ("This table (CSV)", "All runs (CSV)"),
-        ("summary", "runs"),
-        (table, runs),
-        strict=False,
-    ):
-        with place:
-            file = f"{request.stamp.file}-compare-{name}"
-            csv_button(
-                file, saved, label, stamp=request.stamp, key=f"compare:{name}", width="stretch"
-            )
+    left, right, _ = st.columns([3, 3, 5])
+    file = f"{request.stamp.file}-compare-"
+    save = partial(csv_button, stamp=request.stamp, width="stretch")
+    save(f"{file}summary", table, "This table (CSV)", key="compare:summary", place=left)
+    save(f"{file}runs", runs, "All runs (CSV)", key="compare:runs", place=right)
     if alike := _alike(table):
         show_caption(f"{joined(alike)} are equal in all rows of this table.")
     _show_latex(request, charts, title, state.get("line"))

@@ -160,15 +160,9 @@ def _show(settings: RunSettings, picture: WaveClusterPicture) -> None:
         column_config={"overlap": st.column_config.NumberColumn(format="%.2f")},
     )
     left, right = st.columns(2)
-    with left:
-        csv_button(f"{name}-runs", table, "What would have kept the cluster (CSV)", stamp=stamp)
-    with right:
-        csv_button(
-            f"{name}-cells",
-            lambda: frame(picture, diagnosis),
-            "Cells around the cluster (CSV)",
-            stamp=stamp,
-        )
+    save, cells = partial(csv_button, stamp=stamp), partial(frame, picture, diagnosis)
+    save(f"{name}-runs", table, "What would have kept the cluster (CSV)", place=left)
+    save(f"{name}-cells", cells, "Cells around the cluster (CSV)", place=right)
 
 
 def _chosen(diagnostics: Diagnostics) -> int:

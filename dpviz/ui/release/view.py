@@ -36,6 +36,7 @@ from dpviz.ui.data.protection_panel import RELATION_TITLES
 from dpviz.ui.data.state import DataState
 from dpviz.ui.messages import (
     NothingLoadedError,
+    errors_shown,
     plain_text,
     show_caption,
     show_error,
@@ -396,14 +397,10 @@ def _budget() -> Budget:
 
 
 @st.fragment(run_every=3)
+@errors_shown()
 def budget_bar(source: str, total: float | None, epsilon: float) -> None:
     """Show the spent, requested and remaining budget, including changes in other windows."""
-    try:
-        account = _account(source)
-    except InputError as error:
-        show_error(error)
-        return
-    epsilon = granted(epsilon)
+    account, epsilon = _account(source), granted(epsilon)
     spent = account.spent if account else 0.0
     whole = account.total if account else granted(total or _FIRST_TOTAL)
     left = account.remaining if account else whole
@@ -579,7 +576,10 @@ def _review(draft: ReleaseDraft, plan: Plan, source: str, total: float | None) -
     ]
     relation = RELATION_TITLES[neighbours.relation]
     protected = f"{unit[0].upper()}{unit[1:]}; neighbouring data sets have {relation}."
-    mine = [f"Data: {draft.active.title}.", *_left_out(draft), rehearsed(plan)]
+    # What the reader and the cap left out of the data, for the owner only.
+    left_out = (one for one in draft.active.dataset.notes if "left out" in one)
+    secret = [f"{one} This is true, so keep it secret." for one in left_out]
+    mine = [f"Data: {draft.active.title}.", *secret, rehearsed(plan)]
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _facts("This can't be taken back.", once)
@@ -598,12 +598,6 @@ def _facts(title: str, facts: list[str]) -> None:
     st.markdown(
         f"**{plain_text(title)}**\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
     )
-
-
-def _left_out(draft: ReleaseDraft) -> list[str]:
-    """What the reader and the cap left out of the data, for the owner only."""
-    notes = (one for one in draft.active.dataset.notes if "left out" in one)
-    return [f"{one} This is true, so keep it secret." for one in notes]
 
 
 def _show_svg(picture: bytes, alt: str, widest: str = "100%") -> None:
