@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dpviz.data.dataset import Dataset
+from dpviz.data.samples import Sample
 from dpviz.family.card import Card
 from dpviz.family.family import Family
 from dpviz.family.method import check_method
@@ -41,6 +44,13 @@ def family_of(method: str) -> Family:
 def score_of(name: str) -> Score:
     """Return the description of a score; for an unknown score, it has only a name."""
     return SCORES.get(name) or Score(name=name, title=name, compute=lambda one: one[name])
+
+
+def settings_of(known: Sample) -> dict[str, Any]:
+    """Parameters that suit a sample set, by name, and their values."""
+    return {
+        name: value for family in FAMILIES.values() for name, value in family.suited(known).items()
+    }
 
 
 def trial_of(

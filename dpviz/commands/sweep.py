@@ -29,8 +29,8 @@ from dpviz.data.counted import counted
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.tables import Engine
 from dpviz.data.stored import Stored
-from dpviz.experiments.sweep import Plan, Subject, failing_words, run_sweep, settings_of
-from dpviz.families import PARAMETERS, family_of
+from dpviz.experiments.sweep import Plan, Subject, failing_words, run_sweep
+from dpviz.families import PARAMETERS, family_of, settings_of
 from dpviz.family.comparison import Report
 from dpviz.family.run_domain import stored_domain
 

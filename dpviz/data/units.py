@@ -119,8 +119,7 @@ def _few_persons(units: NDArray[np.generic]) -> Iterator[Indices]:
     part = np.empty(len(units), dtype=np.uint16)
     for rows in batches:
         part[rows] = hash_places(identified(units[rows]), len(batches))
-    for number in range(len(batches)):
-        yield np.flatnonzero(part == number)
+    return (np.flatnonzero(part == number) for number in range(len(batches)))
 
 
 def hash_places(persons: pd.Categorical, places: int) -> Indices:

@@ -65,10 +65,8 @@ class Point:
 
 def values_of(parameter: Parameter) -> tuple[float, ...]:
     """Values from one end of a parameter's slider to the other, evenly spaced on the slider."""
-    assert parameter.low is not None  # noqa: S101 - it has a slider
-    assert parameter.high is not None  # noqa: S101
     whole = parameter.kind != "number"
-    return spread(parameter.low, parameter.high, MOST_VALUES, log=parameter.log, whole=whole)
+    return spread(*parameter.reach, MOST_VALUES, log=parameter.log, whole=whole)
 
 
 def spread(

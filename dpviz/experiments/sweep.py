@@ -31,9 +31,9 @@ from dpviz.base.lazy import pandas as pd
 from dpviz.base.lru import LRUCache
 from dpviz.base.work import Cancelled, IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset
-from dpviz.data.samples import Sample, load_sample, sample
+from dpviz.data.samples import load_sample, sample
 from dpviz.experiments.journal import Scores, Store
-from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES, family_of
+from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES, family_of, settings_of
 from dpviz.family.card import VariantName
 from dpviz.family.claim import why_not
 from dpviz.family.family import Family
@@ -348,13 +348,6 @@ def subject_of_sample(name: str) -> Subject:
     )
 
 
-def settings_of(known: Sample) -> dict[str, Any]:
-    """Parameters that suit a sample set."""
-    return {
-        name: value for family in FAMILIES.values() for name, value in family.suited(known).items()
-    }
-
-
 def run_sweep(
     *plans: Plan,
     jobs: int = 1,
@@ -550,12 +543,10 @@ class _Setting:
 
 
 def _planned(plan: Plan) -> Iterator[tuple[_Setting, str, int]]:
-    for subject in plan.subjects:
-        for method in plan.methods:
-            for epsilon, step in product(plan.epsilons, plan.steps):
-                setting = _setting(plan, subject, method, epsilon, step)
-                for seed in plan.seeds:
-                    yield setting, setting.row(seed), seed
+    for given in product(plan.subjects, plan.methods, plan.epsilons, plan.steps):
+        setting = _setting(plan, *given)
+        for seed in plan.seeds:
+            yield setting, setting.row(seed), seed
 
 
 def _setting(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpviz.family.parameter import Parameter
 
 VariantName = Literal["sound", "published"]
+VARIANTS: tuple[VariantName, ...] = get_args(VariantName)
 
 #: Reason of every variant without noise.
 NOT_PRIVATE = "There is no noise: the result can reveal every single record."
@@ -30,7 +31,7 @@ _FOR_PROGRAM = (
 
 def check_variant(name: str) -> None:
     """Raise InputError if a variant is unknown."""
-    if name not in get_args(VariantName):
+    if name not in VARIANTS:
         raise InputError(f'variant = "{shown(name)}" is unknown: choose sound or published.')
 
 
@@ -99,7 +100,7 @@ class Card:
 
     def taken(self, name: str) -> str:
         """Name of the variant that runs; an unknown name is returned (other code refuses it)."""
-        return self.variant(name).name if name in get_args(VariantName) else name
+        return self.variant(name).name if name in VARIANTS else name
 
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of that name; None if the method does not have it."""

@@ -61,6 +61,12 @@ class Parameter:
                 object.__setattr__(self, place, self.name)
 
     @property
+    def reach(self) -> tuple[float, float]:
+        """Both ends of the slider."""
+        assert self.low is not None and self.high is not None  # noqa: PT018, S101 - a number
+        return float(self.low), float(self.high)
+
+    @property
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the parameter's values in a release."""
         if self.kind == "sides":

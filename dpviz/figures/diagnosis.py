@@ -28,18 +28,17 @@ STAGE_TITLES: dict[Stage, str] = {
     "components": "one cell",
 }
 
-FATE_TITLES = {
-    "kept": "kept",
-    "grown": "grown",
-    "joined": "joined with others",
-    "broken": "broken into pieces",
-    "shrunk": "shrunk",
-    "lost": "lost",
-}
+#: Fates that need more words than their names.
+_FATES = {"joined": "joined with others", "broken": "broken into pieces"}
 
 _MARGIN = 4
 
 _ACROSS = 4
+
+
+def fate_words(fate: str) -> str:
+    """What became of a cluster."""
+    return _FATES.get(fate, fate)
 
 
 def diagnosis_panels(picture: WaveClusterPicture, diagnosis: Diagnosis) -> Panels:
@@ -92,7 +91,7 @@ def fates_frame(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> pd.
     table = pd.DataFrame(
         {
             "run": [title[0].upper() + title[1:] for title in RUNS.values()],
-            "this draw": [FATE_TITLES[diagnosis.runs[name].fate] for name in RUNS],
+            "this draw": [fate_words(diagnosis.runs[name].fate) for name in RUNS],
             "overlap": [diagnosis.runs[name].overlap for name in RUNS],
         }
     )
@@ -106,8 +105,8 @@ def _alt(picture: WaveClusterPicture, diagnosis: Diagnosis) -> str:
     text += f"true run above the {picture.side} run. "
     if diagnosis.stage is None:
         return text + "It is kept."
-    fate = FATE_TITLES[diagnosis.outcome.fate]
-    return text + f"It is {fate}; the runs first differ at {STAGE_TITLES[diagnosis.stage]}."
+    fate, stage = fate_words(diagnosis.outcome.fate), STAGE_TITLES[diagnosis.stage]
+    return text + f"It is {fate}; the runs first differ at {stage}."
 
 
 def _window(picture: WaveClusterPicture, inside: NDArray[np.bool_]) -> list[tuple[float, float]]:

@@ -166,7 +166,10 @@ def strips(
         up = marks.chart_axis(nticks=5, range=_range(values, true.get(name), bound))
         add_chart_axes(layout, panel, extent, _ACROSS, up)
         if bound is not None:
-            layout["shapes"].append(_bounds_shape(bound, panel, mode))
+            look: dict[str, Any] = {"fillcolor": marks.faded(BOTH[mode], 0.18), "layer": "below"}
+            look["line"] = {"width": 1, "dash": "dot", "color": BOTH[mode]}
+            sides = (-0.5, 0.5), bound.ends
+            layout["shapes"].append(marks.shape("rect", *sides, *on(panel).values(), **look))
         layout["shapes"] += _drawn(_band_shapes(band, panel, true.get(name), mode))
         heading = f"<b>{score.short}</b><br>median {readable(band.median, 4)}"
         if means:
@@ -300,16 +303,6 @@ def _drawn(shapes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _line_shape(value: float, panel: int, mode: Mode, dash: str = "solid") -> dict[str, Any]:
     look = {"width": 2.5, "color": INK[mode], "dash": dash}
     return marks.shape("line", (-0.36, 0.36), (value, value), *on(panel).values(), line=look)
-
-
-def _bounds_shape(bounds: KBounds, panel: int, mode: Mode) -> dict[str, Any]:
-    edge = {"width": 1, "dash": "dot", "color": BOTH[mode]}
-    look: dict[str, Any] = {
-        "line": edge,
-        "fillcolor": marks.faded(BOTH[mode], 0.18),
-        "layer": "below",
-    }
-    return marks.shape("rect", (-0.5, 0.5), bounds.ends, *on(panel).values(), **look)
 
 
 def _range(values: NDArray[np.float64], true: float | None, bounds: KBounds | None) -> list[float]:

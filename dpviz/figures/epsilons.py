@@ -14,9 +14,8 @@ def three_epsilons(chosen: float) -> tuple[float, float, float]:
     The others have one digit, so that they can be said. The chosen one is in the middle, unless an
     epsilon would be outside of the slider's range.
     """
-    assert EPSILON.low is not None  # noqa: S101 - it has a slider
-    assert EPSILON.high is not None  # noqa: S101
-    first = 0 if chosen / _RATIO < EPSILON.low else 2 if chosen * _RATIO > EPSILON.high else 1
+    least, most = EPSILON.reach
+    first = 0 if chosen / _RATIO < least else 2 if chosen * _RATIO > most else 1
     low, middle, high = (
         chosen if step == first else float(f"{chosen * _RATIO ** (step - first):.1g}")
         for step in range(3)

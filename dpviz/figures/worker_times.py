@@ -53,13 +53,16 @@ def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
         if other != method:
             look, name = look_of(other, mode), f"{times.name_of(other)}, 1 worker"
             data.append(_measured(times.over_records(other, 1), name, INK[mode], look.symbol, 1))
+    low, high = math.log10(fewest.records), math.log10(MOST_RECORDS)
+    powers = range(round(low), round(high) + 1)
+    ticks = marks.log_axis(powers, write=power_of_ten) | {"tickvals": [10.0**one for one in powers]}
     layout = marks.base_layout(
         f"{title}: seconds of a run over the number of records",
         (62, 44, 66, 42),
         legend=marks.LEGEND,
         annotations=annotations,
         uirevision=f"time over records {method}",
-        xaxis=_powers("records", math.log10(fewest.records), math.log10(MOST_RECORDS)),
+        xaxis=marks.chart_axis("records", **ticks, range=[low - 0.1, high]),
         yaxis=marks.chart_axis("seconds of a run", type="log", dtick=1, exponentformat="power"),
     )
     ends = ", ".join(
@@ -80,11 +83,7 @@ def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
     """Plot the measured times of all methods over the privacy budget of a run."""
     data, texts = [], []
     for method in times.methods:
-        found, look, title = (
-            times.over_epsilon(method),
-            look_of(method, mode),
-            times.name_of(method),
-        )
+        found, title = times.over_epsilon(method), times.name_of(method)
         seconds = [one.seconds for one in found]
         texts.append(f"{title} {readable(min(seconds))} to {readable(max(seconds))} s")
         data.append(
@@ -96,7 +95,7 @@ def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
                 customdata=[one.passes for one in found],
                 name=title,
                 cliponaxis=False,
-                **look.trace_look(),
+                **look_of(method, mode).trace_look(),
             )
         )
     one = times.over_epsilon(times.methods[0])[0]
@@ -234,9 +233,3 @@ def _measured(
 
 def _label(text: str, y: float, *, yref: str = "y", **more: Any) -> dict[str, object]:
     return marks.note(text, 1, y, yref=yref, xshift=4, size=10, **more)
-
-
-def _powers(title: str, low: float, high: float) -> dict[str, object]:
-    powers = range(round(low), round(high) + 1)
-    ticks = marks.log_axis(powers, write=power_of_ten) | {"tickvals": [10.0**one for one in powers]}
-    return marks.chart_axis(title, **ticks, range=[low - 0.1, high])

@@ -77,6 +77,11 @@ def show_warning(text: object, icon: str = ":material/warning:") -> None:
     st.warning(plain_text(text), icon=icon)
 
 
+def warn_owner(text: str) -> None:
+    """Show a warning that tells something about the true data, so it is for the owner alone."""
+    show_warning(f"{text} Only you see this sentence.")
+
+
 def show_info(text: object, icon: str | None = None) -> None:
     """Show a hint on what to do next as plain text."""
     st.info(plain_text(text), icon=icon)
@@ -110,7 +115,8 @@ class NothingLoadedError(InputError):
         super().__init__(sentence)
         self._below = below
 
-    def show(self) -> None:
-        """Show the sentence and, below it, the widgets that solve the problem."""
-        show_info(self, icon=":material/upload_file:")
+    def show(self, *, stops: bool = False) -> None:
+        """Show the sentence, as an error if it ``stops`` the user, and the widgets that help."""
+        show = show_error if stops else show_info
+        show(self, icon=":material/upload_file:")
         self._below()

@@ -246,10 +246,8 @@ class Diagnostics:
 
     def _moved_by(self, cell: tuple[int, ...]) -> Stage:
         private = self.private.significant[cell]
-        for stage, cells in self._replaced.items():
-            if cells[cell] == private:
-                return stage
-        return "threshold"
+        found = (stage for stage, cells in self._replaced.items() if cells[cell] == private)
+        return next(found, "threshold")
 
     def _deciding_cell(self, cluster: int, near: Mask) -> tuple[int, ...] | None:
         """Return the cell with the largest effect of all cells that bridge or cut."""

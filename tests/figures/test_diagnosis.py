@@ -204,7 +204,7 @@ def page() -> None:
 
     state = Explorer.page_state()
     active = Explorer.sidebar(state)
-    settings, _ = run_settings(state, active, FAMILY)
+    settings, _ = run_settings(state, active, FAMILY, curves=False)
     runs = Explorer.run_both(settings)
     st.session_state["told"] = runs
     scene = WaveClusterPicture(

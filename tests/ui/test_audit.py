@@ -24,9 +24,10 @@ from dpviz.base.numbers import readable
 from dpviz.base.work import Cancelled
 from dpviz.experiments.utility import costs
 from dpviz.families import CARDS
+from dpviz.family.card import VARIANTS
+from dpviz.figures.looks import METHODS
 from dpviz.ui.audit import claims, common
-from dpviz.ui.audit.claims import VARIANTS, table_rows, verdict
-from dpviz.ui.audit.common import METHODS
+from dpviz.ui.audit.claims import table_rows, verdict
 from dpviz.ui.audit.person import experiment_in_words
 from dpviz.ui.messages import plain_text
 from dpviz.ui.session.job import Job, job_of, progress_text, start

@@ -548,6 +548,33 @@ def test_long_work_begins_with_the_draws_that_are_fast(app, swept, monkeypatch):
     assert bars(again) == []
 
 
+def test_all_draws_are_asked_for_one_request_alone(app, swept, monkeypatch):
+    """A press on Run says nothing about the runs of later choices."""
+    monkeypatch.setattr(compare_runs, "_EAGER", 0.0)
+    test = app(**SMALL, methods="privthr")
+    finish(press(test, "Run 4 (1 s)"))
+    assert test.query_params["asked"] == "all"
+    # Another quick score needs no other runs.
+    finish(choose(test, score="f_measure"))
+    assert test.query_params["asked"] == "all"
+    finish(choose(test, methods=["privqt"]))
+    assert test.query_params["asked"] == "fast"
+    assert draws(swept) == {"privthr": 4}
+    finish(choose(test, methods=["privthr"]))
+    assert test.query_params["asked"] == "fast"
+
+
+def test_a_link_starts_all_draws_although_one_draw_is_slow(app, swept, monkeypatch):
+    monkeypatch.setattr(compare_runs, "_EAGER", 0.0)
+    test = app(**SMALL, methods="privthr", asked="all")
+    assert draws(swept) == {"privthr": 4}
+    assert len(table(test)) == 2
+    assert test.query_params["asked"] == "all"
+    monkeypatch.setattr(compare_runs, "_ASKED", 0.0)
+    app(**SMALL, methods="privqt", asked="all")
+    assert draws(swept) == {"privthr": 4}
+
+
 def test_unequal_numbers_of_draws_are_named(app, monkeypatch):
     app_with = app(**{**SMALL, "draws": 20, "methods": "privthr,privqt"})
     rows = app_with.session_state[FOUND]
@@ -987,7 +1014,7 @@ def test_a_run_is_the_same_in_its_explorer(plan, score, card):
     (method,) = plan.methods
     found = run_sweep(plan)[score].iloc[0]
     test = AppTest.from_file(APP, default_timeout=120)
-    for name, value in explorer_link(plan, plan.subjects[0].name, method, 0.5, 3).items():
+    for name, value in explorer_link(plan, plan.subjects[0].name, method, 0.5, 3, None).items():
         test.query_params[name] = value
     test.switch_page(f"pages/{CARDS[method].family}.py")
     checked(test.run())
@@ -1206,7 +1233,7 @@ def test_the_domain_of_a_sample_set_is_the_variants_on_the_command_line_and_in_l
     assert main(words[3:]) == 0
     written = pd.read_csv(words[words.index("--out") + 1])
     assert list(written["run"]) == list(rows["run"])
-    link = explorer_link(plan, "incomes", "privqt", 1.0, 0)
+    link = explorer_link(plan, "incomes", "privqt", 1.0, 0, None)
     assert link["variant"] == variant
     assert "domain" not in link
 

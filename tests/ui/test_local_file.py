@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from dpviz.base.errors import InputError
 from dpviz.ui.data import own_file
 from dpviz.ui.data.local_file import LocalFile, local_file
+from tests.support.controls import control
 from tests.ui.test_wavecluster import checked
 from tests.ui.test_working_state import link_of, load, opened, visit
 
@@ -70,6 +71,18 @@ def test_a_wrong_path_is_said_and_nothing_is_lost(places: Path) -> None:
     name_path(test, places.with_name("no such file.csv"))
     assert "there is no file" in test.error[0].value
     assert "places.csv" in told(test)
+
+
+def test_a_cleared_path_changes_no_data(places: Path) -> None:
+    test = opened("release", data="own")
+    name_path(test, places)
+    control(test.segmented_control, "release:kind").set_value("sample")
+    checked(test.run())
+    name_path(test, "")
+    assert control(test.segmented_control, "release:kind").value == "sample"
+    assert link_of(test).get("data") != "own"
+    name_path(test, places)
+    assert link_of(test)["data"] == "own"
 
 
 def test_a_changed_file_is_read_again(places: Path) -> None:

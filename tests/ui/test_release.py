@@ -19,13 +19,13 @@ from streamlit.testing.v1 import AppTest
 from dpviz.commands.command_line import main
 from dpviz.data.samples import load_sample
 from dpviz.families import CARDS
+from dpviz.figures.looks import METHODS
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.origin import Origin
 from dpviz.release.rehearsal import Rehearsal, rehearse
 from dpviz.ui.messages import plain_text
 from dpviz.ui.release import rehearsal as rehearsal_panel
-from dpviz.ui.release.controls import METHODS
 from dpviz.ui.session import job
 from tests.support import APP
 from tests.support.controls import control, source_box
@@ -676,3 +676,39 @@ def test_the_same_file_under_another_name_has_no_second_budget(page, home: Path)
         assert has_button(copy, "Debit")
     checked(source_box(copy.text_input).set_value("town").run())
     assert not any('as source "town"' in one.value for one in copy.info)
+
+
+def test_the_answer_about_other_sources_is_that_of_one_file_and_these_sources(page, home) -> None:
+    def named(test: AppTest) -> Any:
+        checked(source_box(test.text_input).set_value("village").run())
+        (asked,) = (one for one in test.selectbox if one.label.startswith("Is a person of this"))
+        return asked
+
+    home.mkdir()
+    budget = Budget(home / "budget.db")
+    budget.debit("town", 0.1, {"method": "privqt"}, total=3.0)
+    test = page(data="own", method="privqt", g=8, unit="who", domain="0,100;0,100")
+
+    def load(table: bytes) -> None:
+        test.file_uploader(key="own:file").set_value(("visits.csv", table, "text/csv"))
+        checked(test.run())
+        (columns,) = (one for one in test.multiselect if one.label == "Columns")
+        checked(columns.set_value(["x", "y"]).run())
+        for box in [one for one in test.text_input if one.label.endswith(": from, to")]:
+            box.set_value("0, 100")
+        checked(test.run())
+
+    load(TABLE)
+    checked(named(test).set_value(0).run())
+    assert named(test).value == 0
+    assert has_button(test, "Review the release")
+    # Another file, and then another source, are asked about again.
+    load(TABLE.replace(b"p1\n", b"p61\n"))
+    assert named(test).value is None
+    assert not has_button(test, "Review the release")
+    checked(named(test).set_value(0).run())
+    assert has_button(test, "Review the release")
+    budget.debit("city", 0.1, {"method": "privqt"}, total=3.0)
+    checked(test.run())
+    assert named(test).value is None
+    assert not has_button(test, "Review the release")

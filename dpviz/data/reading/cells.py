@@ -80,8 +80,7 @@ class Cells:
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """The same rows as numbers, or as types that can be cast to text; null if missing."""
-        for columns in self.batches(axes):
-            yield [plain(column) for column in columns]
+        return ([plain(column) for column in columns] for columns in self.batches(axes))
 
     def written(self, axis: int) -> Iterator[pa.Array]:
         """Successive cells of a column, unchanged; each cell is read independently."""

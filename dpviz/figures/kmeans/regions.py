@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted
 from dpviz.figures import marks
@@ -17,7 +16,6 @@ from dpviz.figures.kmeans.picture import KMeansPicture
 from dpviz.figures.panels import Panels, add_maps
 from dpviz.figures.raster import MOST_CELLS
 from dpviz.grid.counts import cell_width
-from dpviz.grid.domain import Domain
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import KMeansRun
 
@@ -148,7 +146,11 @@ def _noisy_counts(picture: KMeansPicture, step: int) -> list[marks.Trace]:
     places = text_places(picture.shown_domain, x, y)
     _, (low, high) = picture.shown_domain.bounds
     # The panel's title is above the upper border, and the axis is below the lower border.
-    blank = _crowded(picture.shown_domain, x, y) | (np.abs((y - low) / (high - low) - 0.5) > 0.46)
+    near = np.ones((len(x), len(x)), dtype=bool)
+    for one, ends, text in zip((x, y), picture.shown_domain.bounds, _TEXT, strict=True):
+        near &= np.abs(one[:, None] - one[None, :]) < text * (ends[1] - ends[0])
+    crowded = near.sum(axis=1) > 1  # each centre is near itself
+    blank = crowded | (np.abs((y - low) / (high - low) - 0.5) > 0.46)
     return [
         marks.scatter(
             "text",
@@ -166,12 +168,3 @@ def _noisy_counts(picture: KMeansPicture, step: int) -> list[marks.Trace]:
             cliponaxis=False,
         )
     ]
-
-
-def _crowded(domain: Domain, x: Floats, y: Floats) -> NDArray[np.bool_]:
-    near = np.ones((len(x), len(x)), dtype=bool)
-    for one, (low, high), text in zip((x, y), domain.bounds, _TEXT, strict=True):
-        near &= np.abs(one[:, None] - one[None, :]) < text * (high - low)
-    np.fill_diagonal(near, val=False)
-    crowded: NDArray[np.bool_] = near.sum(axis=1) > 0
-    return crowded

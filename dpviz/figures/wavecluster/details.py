@@ -99,6 +99,11 @@ def draw(picture: WaveClusterPicture, *, small: bool = False) -> StagePair:
     for drawn in traces:
         drawn += [_borders(picture.true.level, picture.mode), _labels(bands, picture.mode, short)]
     padded = any(side % 2**picture.true.level for side in picture.true.counts.shape)
+    axes = [
+        f"{name} in each band"
+        + ("" if small or padded else f": {written_out(low)} to {written_out(high)}")
+        for name, (low, high) in zip(picture.columns, picture.domain.bounds, strict=True)
+    ]
     heading = f"all subbands, {_levels(1, picture.true.level)}"
     if picture.true.level > (labelled := _LABELLED[short]):
         heading += f"; in the corner {average.name}, {_levels(labelled + 1, picture.true.level)}"
@@ -109,7 +114,7 @@ def draw(picture: WaveClusterPicture, *, small: bool = False) -> StagePair:
         alt=f"All subbands of both runs: {', '.join(band.title for band in bands)}; the average "
         f"on one colour scale up to {readable(tops[0])}, all details on one from "
         f"{readable(-tops[1])} to {readable(tops[1])}",
-        axes=_axis_names(picture, small or padded),
+        axes=(axes[0], axes[1]),
         coloraxes=scales,
         least_width=940 if small else 700,
     )
@@ -268,11 +273,3 @@ def _borders(level: int, mode: Mode) -> marks.Trace:
 
 def _levels(first: int, last: int) -> str:
     return f"level {first}" if first == last else f"levels {first} to {last}"
-
-
-def _axis_names(picture: WaveClusterPicture, short: bool) -> tuple[str, str]:
-    x, y = (
-        f"{name} in each band" + ("" if short else f": {written_out(low)} to {written_out(high)}")
-        for name, (low, high) in zip(picture.columns, picture.domain.bounds, strict=True)
-    )
-    return x, y

@@ -10,9 +10,10 @@ import streamlit as st
 from dpviz.audit.bounds import highest
 from dpviz.audit.runs import AuditResult
 from dpviz.audit.scenarios import Scenario, find, scenarios
-from dpviz.base.numbers import readable, written_out
+from dpviz.base.numbers import counted, readable, written_out
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.families import CARDS
+from dpviz.family.card import VARIANTS
 from dpviz.figures.audit.claims import (
     Row,
     bounds_bars,
@@ -21,16 +22,10 @@ from dpviz.figures.audit.claims import (
     score_bars,
     score_frame,
 )
-from dpviz.ui.audit.common import (
-    METHODS,
-    AuditRequest,
-    Results,
-    current_job,
-    results,
-    run_audit,
-)
+from dpviz.figures.looks import METHODS
+from dpviz.ui.audit.common import AuditRequest, Results, results, run_audit
 from dpviz.ui.messages import plain_text
-from dpviz.ui.session.job import follow, job_of, show_progress, start
+from dpviz.ui.session.job import current_job, follow, job_of, show_progress, start
 from dpviz.ui.session.state import MAX_SEED, Control, UrlState, budget, choice, whole
 from dpviz.ui.widgets.card_panel import card_panel
 from dpviz.ui.widgets.live_slider import live_slider
@@ -49,6 +44,8 @@ def _all_audits(claim: float, seed: int) -> None:
     wanted = missing or [scenario for scenario, _ in rows]
     job = current_job(_ALL, claim)
     done = len(rows) - len(missing)
+    minutes = max(1, round(len(wanted) * _SECONDS / 60))
+    what = f"the other {len(wanted)}" if done and missing else f"all {len(rows)}"
     st.markdown(
         f"Every method, variant and scenario at the claim ε = {written_out(claim)} and the "
         f"seed above, with each scenario's own number of runs: **{done} of {len(rows)} done**. "
@@ -58,7 +55,7 @@ def _all_audits(claim: float, seed: int) -> None:
     with left:
         job_button(
             job,
-            _all_label(len(wanted), len(rows)),
+            f"Run {what} (about {counted(minutes, 'minute')})",
             lambda: _start(wanted, claim, seed),
             key="audit:all run",
             cancel="Cancel all",
@@ -101,12 +98,6 @@ def _all_audits(claim: float, seed: int) -> None:
         )
 
 
-def _all_label(wanted: int, rows: int) -> str:
-    minutes = max(1, round(wanted * _SECONDS / 60))
-    what = f"all {rows}" if wanted == rows else f"the other {wanted}"
-    return f"Run {what} (about {minutes} minute{'' if minutes == 1 else 's'})"
-
-
 def table_rows(found: Results, claim: float) -> list[Row]:
     """All scenarios, ordered by method, each with its latest result at a claim if there is one."""
     latest = {key[:3]: result for key, result in tuple(found.items()) if key[3] == claim}
@@ -131,8 +122,6 @@ def _start(wanted: list[Scenario], claim: float, seed: int) -> None:
 
     start(_ALL, run_all, request=claim)
 
-
-VARIANTS = ("sound", "published")
 
 CLAIMS = (0.5, 5.0)
 FEWEST_RUNS, MOST_RUNS = min(500, *(one.runs for one in scenarios())), 20_000

@@ -1,4 +1,4 @@
-"""Shared code of the audit page's parts: budgets, results of a session, and jobs."""
+"""Shared code of the audit page's parts: budgets, results of a session, and one audit."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ import streamlit as st
 
 from dpviz.audit.runs import AuditResult, audit
 from dpviz.base.work import IsCancelled, Progress
-from dpviz.families import CARDS
-from dpviz.ui.session.job import Job, job_of
-
-METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 
 
 class AuditRequest(NamedTuple):
@@ -41,9 +37,3 @@ def run_audit(
     result = audit(**request._asdict(), progress=progress, cancelled=cancelled)
     found.pop(request, None)
     found[request] = result
-
-
-def current_job(key: str, request: object) -> Job | None:
-    """Job of a session entry; None if it has ended and was started for another request."""
-    job = job_of(key)
-    return None if job and not job.running and job.request != request else job

@@ -17,6 +17,7 @@ from dpviz.audit.membership import (
 from dpviz.base.numbers import counted, written_out
 from dpviz.families import CARDS
 from dpviz.family.card import VariantName
+from dpviz.family.parameter import EPSILON
 from dpviz.figures.audit.claims import floored
 from dpviz.figures.audit.person import (
     Joining,
@@ -46,13 +47,11 @@ TECHNIQUES = tuple(
     for variant in CARDS[name].variants
 )
 
-#: Range of epsilon on the other pages, whose epsilon is also used on this page.
-EPSILONS = (0.01, 10.0)
 FEWEST_DRAWS, MOST_DRAWS = 500, 5000
 
 CONTROLS = {
     "technique": Control("privthr-sound", choice("technique", TECHNIQUES)),
-    "epsilon": Control(1.0, budget("epsilon", *EPSILONS), shared=True),
+    "epsilon": Control(1.0, budget("epsilon", *EPSILON.reach), shared=True),
     "draws": Control(DRAWS, whole("draws", FEWEST_DRAWS, MOST_DRAWS)),
     "draw": Control(0, whole("draw", 0, MAX_SEED)),
 }
@@ -115,8 +114,8 @@ def _technique(state: UrlState) -> bool:
             "Privacy budget ε",
             key=state.key("epsilon"),
             value=state.get("epsilon"),
-            low=EPSILONS[0],
-            high=EPSILONS[1],
+            low=EPSILON.reach[0],
+            high=EPSILON.reach[1],
             scale="log",
             low_label="more private",
             high_label="more accurate",

@@ -11,14 +11,14 @@ from typing import Any, cast
 import streamlit as st
 
 from dpviz.base.errors import InputError, shown
-from dpviz.data.samples import Sample, sample, sample_names
+from dpviz.data.samples import sample, sample_names
 from dpviz.experiments.curve import ROUNDS, spread
 from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS, TimeFigure
 from dpviz.experiments.presets import PRESETS, Preset
 from dpviz.experiments.sweep import Plan, Subject, axes, axis_value, subject_of_sample
 from dpviz.experiments.worker_times import check_price
-from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES
-from dpviz.family.card import VariantName
+from dpviz.families import CARDS, PARAMETERS, SCORES, settings_of
+from dpviz.family.card import VARIANTS, VariantName
 from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.figures.compare import LINES
 from dpviz.figures.looks import METHODS
@@ -56,13 +56,9 @@ from dpviz.ui.session.state import working as shared
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.parameters import boxes, parser
 
-VARIANTS = ("sound", "published")
-
 NO_PRESET = "none"
 
 VIEWS = {"data": "data sets", "scores": "scores"}
-
-EPSILONS = (0.01, 10.0)
 
 MOST_DRAWS, MOST_EPSILONS = 100, 24
 
@@ -90,15 +86,6 @@ _OF_FIGURE = (
     "data", "methods", "variant", "neighbours", "draws", "epsilons", "axis", "values", "score",
     "view", "line",
 )  # fmt: skip
-
-
-def suiting(known: Sample) -> list[tuple[Parameter, Any]]:
-    """Parameters whose values depend on the data set, with the values for a sample set."""
-    return [
-        (family.parameter(name), value)
-        for family in FAMILIES.values()
-        for name, value in family.suited(known).items()
-    ]
 
 
 class CompareState(DataState):
@@ -199,7 +186,7 @@ def several(name: str, options: Sequence[str]) -> Callable[[str], Names]:
 
 def parse_epsilons(text: str) -> tuple[float, ...]:
     """Read budgets separated by commas; return them in ascending order, or raise InputError."""
-    return _parse_numbers(text, "epsilons", check_epsilon, EPSILONS)
+    return _parse_numbers(text, "epsilons", check_epsilon, EPSILON.reach)
 
 
 def parse_values(text: str, axis: Parameter) -> tuple[float, ...]:
@@ -232,16 +219,7 @@ def _parse_numbers(
 
 def page_state() -> CompareState:
     """All controls of the page, with values from the link or the session."""
-    wrong: list[str] = []
-
-    def typed(text: str) -> str:
-        try:
-            return ", ".join(f"{value:g}" for value in parse_epsilons(text))
-        except InputError as error:
-            wrong.append(str(error).rstrip("."))
-            return ""
-
-    own = data_controls(FIRST, many=True)
+    own = data_controls(many=True)
     state = CompareState(
         "compare",
         {
@@ -255,10 +233,10 @@ def page_state() -> CompareState:
             "variant": Control("sound", choice("variant", VARIANTS), shared=True),
             "draws": Control(DRAWS, whole("draws", 1, MOST_DRAWS)),
             "asked": Control("fast", choice("asked", ("fast", "all"))),
-            "low": Control(0.1, budget("low", *EPSILONS)),
-            "high": Control(2.0, budget("high", *EPSILONS)),
+            "low": Control(0.1, budget("low", *EPSILON.reach)),
+            "high": Control(2.0, budget("high", *EPSILON.reach)),
             "points": Control(8, whole("points", 1, MOST_EPSILONS)),
-            "epsilons": Control("", typed),
+            "epsilons": Control("", str),
             "axis": Control(EPSILON.name, choice("axis", AXES)),
             "values": Control("", str),
             "score": Control("dsg_c", choice("score", tuple(SCORES))),
@@ -268,14 +246,12 @@ def page_state() -> CompareState:
             "price": Control(0.0, number("price", 0.0, MOST_PRICE, check_price)),
             **{name: one for name, one in own.items() if name != "data"},
             **{
-                one.link: Control(value, parser(one), shared=True)
-                for one, value in suiting(sample(FIRST))
+                PARAMETERS[name].link: Control(value, parser(PARAMETERS[name]), shared=True)
+                for name, value in settings_of(sample(FIRST)).items()
             },
         },
     )
     if state.fresh:
-        for sentence in wrong:
-            state.correct("epsilons", "", f"{sentence}; the range is used.")
         _take_preset(state, but=state.given)
         _correct(state)
     return state
@@ -287,12 +263,16 @@ def _correct(state: CompareState) -> None:
     if axis not in (one.name for one in axes(state.get("methods"))):
         wrong = f"axis = {axis} does not suit the methods; {EPSILON.name} is used."
         state.correct("axis", EPSILON.name, wrong)
-    else:
+        axis = EPSILON.name
+    parse_axis = partial(parse_values, axis=PARAMETERS[axis])
+    for name, parse, instead in (
+        ("epsilons", parse_epsilons, "the range is used"),
+        ("values", parse_axis, "the usual values are used"),
+    ):
         try:
-            parse_values(state.get("values"), PARAMETERS[axis])
+            parse(state.get(name))
         except InputError as error:
-            wrong = f"{str(error).rstrip('.')}; the usual values are used."
-            state.correct("values", "", wrong)
+            state.correct(name, "", f"{str(error).rstrip('.')}; {instead}.")
     if low > high:
         sentence = f"high = {high:g} is less than low = {low:g}; {low:g} is used for both."
         state.correct("high", low, sentence)
@@ -416,7 +396,7 @@ def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
     shared: dict[str, Any] = {"disabled": bool(typed)}
     for column, name, label in ((low, "low", "ε from"), (high, "high", "to")):
         box = {**state.widget(name), **shared}
-        column.number_input(label, *EPSILONS, step=0.1, format="%g", **box)
+        column.number_input(label, *EPSILON.reach, step=0.1, format="%g", **box)
     points.number_input("Points", 1, MOST_EPSILONS, **state.widget("points"), **shared)
     st.text_input(
         "or these ε",
@@ -501,7 +481,7 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
     domain = domain_panel(state, dataset, own.identity, far=own.far and own.far[1])
     show_notes(state, dataset, said=dataset.counts is None)
     offer_box(state, dataset, None if domain.declared else own.far)
-    suited = [one for one, _ in suiting(sample(FIRST))]
+    suited = [PARAMETERS[name] for name in settings_of(sample(FIRST))]
     # In a narrower column the labels would break inside a word.
     places = [one for _ in suited[::2] for one in st.columns(2, vertical_alignment="bottom")]
     below = st.container()

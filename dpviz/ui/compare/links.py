@@ -21,7 +21,7 @@ def explorer_link(
     method: str,
     epsilon: float,
     seed: int,
-    step: Mapping[str, float] | None = None,
+    step: Mapping[str, float] | None,
 ) -> dict[str, str]:
     """Link to a run of a one-data-set plan; ``data`` is the set's name in links."""
     (subject,) = plan.subjects

@@ -19,7 +19,7 @@ from dpviz.experiments.sweep import Subject
 from dpviz.ui.data.local_file import LocalFile, local_file
 from dpviz.ui.data.own_data import hand_over
 from dpviz.ui.data.own_states import AnyTable
-from dpviz.ui.messages import plain_text, show_caption, show_error
+from dpviz.ui.messages import errors_shown, plain_text, show_caption
 from dpviz.ui.session.address import on_this_machine
 from dpviz.ui.session.uploads import UPLOAD_LIMIT, check_size, keep, show_room
 
@@ -95,7 +95,9 @@ def paper_sets_panel(preset: Preset) -> bool:
                     placeholder=f"/folder/{one.name}.csv",
                     persist_state="session",
                 )
-                _take_path(one, path)
+                with errors_shown():
+                    if found := local_file(path, one.title):
+                        _take([one], found)
         for name, one in wanted.items():
             show_caption(_status(name, one))
         number = sum(one.name in given_sets() for one in wanted.values())
@@ -117,21 +119,11 @@ def _give_back() -> None:
     st.session_state[_EPOCH] = st.session_state.get(_EPOCH, 0) + 1
 
 
-def _take_path(theirs: PaperSet, text: str) -> None:
-    try:
-        file = local_file(text, theirs.title)
-    except InputError as error:
-        show_error(error)
-        return
-    if file:
-        _take([theirs], file)
-
-
 def _take(wanted: Iterable[PaperSet], file: Any) -> None:
     """Use a file as the set with the same records; raise InputError if no set has these records."""
     if any(one.file.file_id == file.file_id for one in given_sets().values()):
         return
-    try:
+    with errors_shown():
         table: AnyTable = (
             read_table(file, name=file.name)
             if isinstance(file, LocalFile)
@@ -149,18 +141,15 @@ def _take(wanted: Iterable[PaperSet], file: Any) -> None:
         dataset = theirs.take(table)
         if not isinstance(file, LocalFile):
             check_size(file.name, (dataset.points, dataset.counts))
-    except InputError as error:
-        show_error(error)
-        return
-    given_sets()[theirs.name] = Given(
-        subject=Subject(
-            name=theirs.title,
-            title=theirs.title,
-            dataset=dataset,
-            settings=dict(theirs.settings),
-        ),
-        file=file,
-    )
+        given_sets()[theirs.name] = Given(
+            subject=Subject(
+                name=theirs.title,
+                title=theirs.title,
+                dataset=dataset,
+                settings=dict(theirs.settings),
+            ),
+            file=file,
+        )
 
 
 def stand_in_words(preset: Preset, names: Iterable[str]) -> str:

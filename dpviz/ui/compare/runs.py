@@ -121,11 +121,9 @@ class SweepRequest:
         shared = [one for one in first if all(one in some for some in others)]
         texts = []
         for name, words in found.items():
-            own = [one for one in words if one not in shared]
-            texts.append(
-                ": ".join([shown(self.subjects[name].title), *[", ".join(own)][: len(own)]])
-            )
-        return (*texts, *[", ".join(shared)][: len(shared)])
+            own = ", ".join(one for one in words if one not in shared)
+            texts.append(": ".join(filter(None, (shown(self.subjects[name].title), own))))
+        return tuple(filter(None, (*texts, ", ".join(shared))))
 
     @cached_property
     def failing(self) -> dict[tuple[str, str], str]:
@@ -339,11 +337,11 @@ def begin(request: SweepRequest, pieces: Sequence[Plan], part: str = "") -> Job:
     return start(JOB, task, request=request.key + part)
 
 
-def begin_if_new(request: SweepRequest, *, whole: bool = False) -> None:
+def begin_if_new(request: SweepRequest, *, whole: bool) -> None:
     """Start the missing runs if they are fast, or if a job of an earlier request is running.
 
     If they are slow, start fewer draws of each point, so that the page has a picture. All runs
-    follow if somebody asked for the ``whole`` picture.
+    follow if somebody asked for the ``whole`` picture, also if one draw of each point is slow.
     """
     job = job_of(JOB)
     is_part = job is not None and job.request == request.key + _FIRST_PART
@@ -356,12 +354,12 @@ def begin_if_new(request: SweepRequest, *, whole: bool = False) -> None:
     going_on = job is not None and job.running and not job.cancelled
     going_on &= job is not None and not str(job.request).endswith(_FIRST_PART)
     pieces = missing_runs(request)
-    if pieces and (going_on or seconds(pieces) <= (_ASKED if whole and is_part else _EAGER)):
+    if pieces and (going_on or seconds(pieces) <= _EAGER):
         begin(request, pieces).wait(_WAIT)
-    elif is_part:
-        return
-    elif first := _first_part(request):
+    elif not is_part and (first := _first_part(request)):
         begin(request, first, _FIRST_PART).wait(_WAIT)
+    elif whole and pieces and seconds(pieces) <= _ASKED:
+        begin(request, pieces).wait(_WAIT)
     elif job:
         job.cancel()
 

@@ -24,7 +24,7 @@ from dpviz.experiments.presets import (
     rank_table,
 )
 from dpviz.experiments.sweep import GROUP, Plan, along, differences, moves_truth, summary
-from dpviz.families import CARDS, PARAMETERS, score_of
+from dpviz.families import CARDS, PARAMETERS, SCORES, score_of
 from dpviz.family.claim import variant_words
 from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON, Parameter
@@ -49,7 +49,7 @@ from dpviz.ui.compare.runs import (
 from dpviz.ui.data.not_taken import joined, show_not_taken
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.session.cache import true_scores_of, truth_of
-from dpviz.ui.session.job import follow, job_of, show_progress
+from dpviz.ui.session.job import current_job, follow, job_of, show_progress
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.show import csv_button, job_button, segments, show_panels, theme_mode
 from dpviz.wavecluster.methods import NOISE_FREE
@@ -61,6 +61,9 @@ from dpviz.wavecluster.truth import Truth
 
 #: Session entry: the seed of the run that was last chosen in a chart.
 _SEED = "compare:open seed"
+
+#: Session entry: key of the request of which all runs are asked for.
+_ASKED = "compare:asked for"
 
 #: Words for the lines in the title of the figure.
 _LINE_WORDS = {"median": "median", "mean": "mean", "both": "median, mean"}
@@ -87,7 +90,7 @@ def _build(state: CompareState, request: SweepRequest | None) -> None:
         _printed(state.get("preset"), "")
         state.write()
         return
-    whole = state.get("asked") == "all"
+    whole = _asks_all(state, request)
     if embedded():
         begin_if_new(request, whole=whole)
         if missing_runs(request):
@@ -122,6 +125,18 @@ def _build(state: CompareState, request: SweepRequest | None) -> None:
     with row.container(width=300):
         follow(job_of(JOB), lambda: _progress(state, request))
     follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
+
+
+def _asks_all(state: CompareState, request: SweepRequest) -> bool:
+    """Whether a click or a link asks for all runs; if so, it asks for those of one request only."""
+    if state.fresh:
+        st.session_state.pop(_ASKED, None)
+    # The request of a link with own data is complete when they are loaded.
+    if state.get("asked") != "all" or set(state.get("data")) != {*request.plans}:
+        return bool(state.get("asked") == "all")
+    is_asked = bool(st.session_state.setdefault(_ASKED, request.key) == request.key)
+    state.set("asked", "all" if is_asked else "fast")
+    return is_asked
 
 
 def _step(state: CompareState, request: SweepRequest, way: int) -> None:
@@ -246,11 +261,10 @@ def _parameters_of(preset: Preset | None, plan: Plan) -> str:
 def _progress(state: CompareState, request: SweepRequest) -> None:
     def begin_all() -> None:
         state.set("asked", "all")  # a link opens the same picture
+        st.session_state[_ASKED] = request.key
         begin(request, pieces)
 
-    job, pieces = job_of(JOB), missing_runs(request)
-    if job and job.request != request.key and not job.running:
-        job = None
+    job, pieces = current_job(JOB, request.key), missing_runs(request)
     if not pieces and (job is None or job.result is not None):
         return
     left, right = st.columns([4, 5], vertical_alignment="center")
@@ -260,9 +274,11 @@ def _progress(state: CompareState, request: SweepRequest) -> None:
         # A note below names the runs that are impossible on a data set; a repetition would not
         # help.
         if (job and job.running) or (pieces and not (job and job.result is not None)):
+            runs, needed = sum(one.settings * len(one.seeds) for one in pieces), seconds(pieces)
+            time = f"{needed / 60:.0f} min" if needed > 90 else f"{max(needed, 1):.0f} s"
             job_button(
                 job,
-                _run_label(pieces),
+                f"Run {runs:,} ({time})",
                 begin_all,
                 key="compare:run",
                 cancel="Cancel",
@@ -270,13 +286,6 @@ def _progress(state: CompareState, request: SweepRequest) -> None:
                 type="primary",
                 icon=":material/play_arrow:",
             )
-
-
-def _run_label(pieces: Sequence[Plan]) -> str:
-    runs = sum(plan.settings * len(plan.seeds) for plan in pieces)
-    needed = seconds(pieces)
-    time = f"{needed / 60:.0f} min" if needed > 90 else f"{max(needed, 1):.0f} s"
-    return f"Run {runs:,} ({time})"
 
 
 def _charts(
@@ -447,7 +456,10 @@ def _behind(
     table, runs = summary_frame(charts, axis), pd.concat(tables.values(), ignore_index=True)
     preset = PRESETS.get(state.get("preset"))
     one_truth = not moves_truth(axis.name, request.any.methods)
-    ranks = _ranks(request, runs) if state.get("score") == RANK and one_truth else None
+    ranks = None
+    if state.get("score") == RANK and one_truth:
+        truths = {plan.subjects[0].name: _truth(plan) for plan in request.plans.values()}
+        ranks = rank_table(runs, truths, axis.name)
     if ranks is not None and "printed" in ranks:
         keys = [name for name in ranks.columns if name in table.columns and name in GROUP]
         table = table.merge(ranks[[*keys, "printed"]], "left", keys)
@@ -458,15 +470,14 @@ def _behind(
     titles = {one.name: one.title for one in request.subjects.values()}
     failing = {(request.subjects[name].name, method) for name, method in request.failing}
     st.dataframe(
-        table.assign(
-            data=table["data"].map(titles),
-            score=[score_of(name).title for name in table["score"]],
-            method=[CARDS[name].title for name in table["method"]],
+        _titled(table, titles)
+        .assign(
             variant=[
                 variant_words(variant, private=(data, method) not in failing)
                 for data, method, variant in table[["data", "method", "variant"]].to_numpy()
             ],
-        ).dropna(axis="columns", how="all"),
+        )
+        .dropna(axis="columns", how="all"),
         hide_index=True,
         height=min(318, 38 + 35 * max(len(table), 1)),
         key="compare:table",
@@ -492,18 +503,11 @@ def _behind(
     if preset:
         _printed(preset.name, state.get("score"))
         table, runs = (_with_stand_ins(preset, request, one) for one in (table, runs))
-    for place, label, name, saved in zip(
-        st.columns([3, 3, 5]),
-        ("This table (CSV)", "All runs (CSV)"),
-        ("summary", "runs"),
-        (table, runs),
-        strict=False,
-    ):
-        with place:
-            file = f"{request.stamp.file}-compare-{name}"
-            csv_button(
-                file, saved, label, stamp=request.stamp, key=f"compare:{name}", width="stretch"
-            )
+    left, right, _ = st.columns([3, 3, 5])
+    file = f"{request.stamp.file}-compare-"
+    save = partial(csv_button, stamp=request.stamp, width="stretch")
+    save(f"{file}summary", table, "This table (CSV)", key="compare:summary", place=left)
+    save(f"{file}runs", runs, "All runs (CSV)", key="compare:runs", place=right)
     if alike := _alike(table):
         show_caption(f"{joined(alike)} are equal in all rows of this table.")
     _show_latex(request, charts, title, state.get("line"))
@@ -515,6 +519,14 @@ def _behind(
     st.code("\n".join(command_lines(request)), language="shell", wrap_lines=True)
     if not all(map(is_sample, request.subjects.values())):
         show_caption("Replace a file's name by its path on your computer.")
+
+
+def _titled(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+    """Rows with the titles of their data sets, scores and methods."""
+    methods = {name: card.title for name, card in CARDS.items()}
+    scores = {name: score_of(name).title for name in SCORES}
+    words = {"data": titles, "score": scores, "method": methods, "first": methods}
+    return table.assign(**{name: table[name].map(words[name]) for name in words if name in table})
 
 
 def _alike(table: pd.DataFrame) -> list[str]:
@@ -541,13 +553,9 @@ def _show_differences(
     table = pd.concat(parts, ignore_index=True)
     st.markdown("**Differences from the first method, draw by draw**")
     st.dataframe(
-        table.assign(
-            data=table["data"].map(titles),
-            score=[score_of(name).title for name in table["score"]],
-            method=[CARDS[name].title for name in table["method"]],
-            first=[CARDS[name].title for name in table["first"]],
-            found=[_found_words(row) for row in table.to_dict("records")],
-        ).replace([math.inf, -math.inf], math.nan),
+        _titled(table, titles)
+        .assign(found=[_found_words(row) for row in table.to_dict("records")])
+        .replace([math.inf, -math.inf], math.nan),
         hide_index=True,
         height=min(318, 38 + 35 * len(table)),
         key="compare:differences",
@@ -653,17 +661,10 @@ def _printed(name: str, score: str) -> None:
     )
 
 
-def _ranks(request: SweepRequest, runs: pd.DataFrame) -> pd.DataFrame:
-    truths = {plan.subjects[0].name: _truth(plan) for plan in request.plans.values()}
-    return rank_table(runs, truths, request.any.axis)
-
-
 def _show_ranks(ranks: pd.DataFrame, axis: Parameter, titles: Mapping[str, str]) -> None:
     st.markdown("**k′ beside the true k, and beside the k′ that Chen, Yu and Chirkova print**")
     st.dataframe(
-        ranks.assign(
-            data=ranks["data"].map(titles), method=[CARDS[name].title for name in ranks["method"]]
-        ),
+        _titled(ranks, titles),
         hide_index=True,
         key="compare:ranks",
         column_config={

@@ -53,7 +53,7 @@ class How:
 FOUND = How()
 
 
-def how_of(state: DataState, part: str | None = None) -> How:
+def how_of(state: DataState, part: str | None) -> How:
     """Settings of the controls by which a file is read for exploring."""
     kind = state.get("format")
     if kind == COUNTS:
@@ -98,7 +98,7 @@ def how_panel(
     table: Table | UploadedTable | None,
     data: Dataset | None,
     *,
-    failed: bool = False,
+    failed: bool,
 ) -> None:
     """Show fields and notes in an expander, which is open if something was guessed or left out."""
     kind = format_of(name)

@@ -14,7 +14,7 @@ from dpviz.figures.ground import Ground
 from dpviz.grid.domain import Domain
 from dpviz.ui.data.domain_panel import cut_out
 from dpviz.ui.data.panel import ActiveData
-from dpviz.ui.messages import show_caption, show_error
+from dpviz.ui.messages import errors_shown, show_caption, show_error
 from dpviz.ui.session.classroom import is_guest
 from dpviz.ui.session.state import Control, UrlState, choice
 from dpviz.ui.session.uploads import keep
@@ -110,15 +110,11 @@ def take_box(state: UrlState, active: ActiveData, box: Any) -> None:
     if not box or not can_draw_box(active):
         return
     bounds = list(active.domain.bounds)
-    try:
+    with errors_shown():
         for axis, ends in zip(active.axes, rounded_box(box["x"], box["y"]).bounds, strict=True):
             bounds[axis] = ends
-        domain = str(Domain(tuple(bounds)))
-    except InputError as error:
-        show_error(str(error))
-        return
-    cut_out(state, domain, seen=True)
-    st.rerun(scope="app")
+        cut_out(state, str(Domain(tuple(bounds))), seen=True)
+        st.rerun(scope="app")
 
 
 def rounded_box(*axes: Sequence[float]) -> Domain:

@@ -223,26 +223,17 @@ def _proposed(
         memory.choice = ColumnChoice(asked=asked, looked=asked if every else ())
 
     base = f"{'many' if many else 'two'}:{memory.count}"
-    left, right = st.columns(2)
-    # Choosing the column of the other axis swaps both axes.
-    left.selectbox(
-        "Across",
-        **following(
-            f"own:x:{base}",
-            across,
-            lambda name: ask(name, across if name == up else up, every),
-            columns,
-        ),
-    )
-    right.selectbox(
-        "Upwards",
-        **following(
-            f"own:y:{base}",
-            up,
-            lambda name: ask(up if name == across else across, name, every),
-            columns,
-        ),
-    )
+
+    def choose(axis: int, name: str) -> None:
+        pair = [across, up]
+        if name == pair[1 - axis]:  # the column of the other axis: both axes are swapped
+            pair.reverse()
+        pair[axis] = name
+        ask(pair[0], pair[1], every)
+
+    for axis, (place, label) in enumerate(zip(st.columns(2), ("Across", "Upwards"), strict=True)):
+        base_key, keep = f"own:{'xy'[axis]}:{base}", partial(choose, axis)
+        place.selectbox(label, **following(base_key, (across, up)[axis], keep, columns))
     if lon_first((up, across)) == [across, up]:
         axes = ("longitude", "latitude") if placed((across, up)) else ("x", "y")
         show_caption(f"As on every map, {axes[0]} is shown across and {axes[1]} upwards.")

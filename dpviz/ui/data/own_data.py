@@ -13,7 +13,6 @@ from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import counted
 from dpviz.commands.reproduce import columns_of
 from dpviz.data.cities import exchanged
-from dpviz.data.dataset import Dataset
 from dpviz.data.reading.unread import NO_ROWS, UnreadableError
 from dpviz.ui.data.how_read import (
     FOUND,
@@ -196,7 +195,10 @@ def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: boo
     show_room()
     loaded = memory.loaded
     if loaded and uploaded is None:
-        show_caption(f"Loaded: {_described(loaded.data)}. Choose another file to replace it.")
+        known, name = loaded.data.columns, loaded.data.name
+        names = f"{', '.join(known[:_MOST_NAMES])}{' …' * (len(known) > _MOST_NAMES)}"
+        what = f"{name}, {len(known):,} columns: {names}"
+        show_caption(f"Loaded: {what}. Choose another file to replace it.")
     failure, unread = memory.error, NO_ROWS
     if loaded:
         try:
@@ -263,12 +265,6 @@ def hand_over(file: Any) -> None:
     st.session_state[_FILE] = file
     # The link that is opened next contains the settings of this file.
     st.session_state[_SETTINGS_OF] = st.session_state[_READ_AS] = file.file_id
-
-
-def _described(table: AnyTable | Dataset) -> str:
-    columns = table.columns
-    names = f"{', '.join(columns[:_MOST_NAMES])}{' …' if len(columns) > _MOST_NAMES else ''}"
-    return f"{table.name}, {len(columns):,} columns: {names}"
 
 
 def check_unit(state: DataState, own: OwnData) -> None:

@@ -21,7 +21,7 @@ from dpviz.ui.data.how_read import How
 from dpviz.ui.data.local_file import LocalFile, local_file
 from dpviz.ui.data.own_states import AnyTable, Token
 from dpviz.ui.data.state import DataState
-from dpviz.ui.messages import NothingLoadedError, plain_text, show_error
+from dpviz.ui.messages import NothingLoadedError, errors_shown, plain_text
 from dpviz.ui.session.address import on_this_machine
 from dpviz.ui.session.job import Job, follow, job_of, start
 from dpviz.ui.session.state import following, latest
@@ -61,19 +61,22 @@ def file_boxes(take: Callable[[], None] = lambda: None) -> Any:
 
 
 def _file_at_path(take: Callable[[], None]) -> LocalFile | None:
+    def typed() -> None:
+        if st.session_state[PATH].strip():
+            take()
+
     path = st.text_input(
         "Or the path of a file on this computer",
         key=PATH,
-        on_change=take,
+        on_change=typed,
         placeholder="/folder/points.parquet",
         persist_state="session",
         help="Use this for files that are too large to upload: dpviz reads them without a copy.",
     )
-    try:
-        return local_file(path)
-    except InputError as error:
-        show_error(error)
-        return None
+    file: LocalFile | None = None
+    with errors_shown():
+        file = local_file(path)
+    return file
 
 
 class ReadingError(NothingLoadedError):

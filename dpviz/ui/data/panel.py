@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -58,6 +59,31 @@ class ActiveData:
     far: tuple[NamedRows, Domain] | None = None
     declared_public: bool = False
 
+    @classmethod
+    def of(
+        cls,
+        state: UrlState,
+        dataset: Dataset,
+        own: OwnData | None,
+        sample: Sample | None,
+        domain: Domain,
+        neighbours: Neighbours,
+    ) -> ActiveData:
+        """Own data or a sample set, with the choices of a page."""
+        more: dict[str, Any] = {}
+        if own:
+            far = None if domain.declared else own.far
+            more = {"unit": own.unit, "axes": own.axes, "how": own.loaded.token[1], "far": far}
+        return cls(
+            dataset=dataset,
+            domain=domain,
+            outside=state.get("outside"),
+            neighbours=neighbours,
+            complete=own.complete if own else dataset,
+            sample=sample,
+            **more,
+        )
+
     @property
     def title(self) -> str:
         """Name of the data on the screen."""
@@ -87,7 +113,7 @@ def _sample_before() -> Sample:
     return sample(st.session_state.get(_SAMPLE, FIRST))
 
 
-def data_panel(state: DataState, *, many: bool = False) -> ActiveData:
+def data_panel(state: DataState, *, many: bool) -> ActiveData:
     """Show the panel of the explorers; return the data on the screen, or raise InputError."""
     titles = {name: sample(name).title for name in sample_names()} | {UPLOAD: "Own data …"}
     st.selectbox(
@@ -99,40 +125,27 @@ def data_panel(state: DataState, *, many: bool = False) -> ActiveData:
         if is_guest()
         else f"A sample set, or a table of your own. {where_files_go()}",
     )
-    name = state.get("data")
     own = facts = None
     if state.has_own_data:
         if state.fresh:
             take_own(state, _sample_before(), but=state.chosen)
         own = own_data(state, many=many)
     else:
-        facts = sample(name)
-        st.session_state[_SAMPLE] = name
+        facts = sample(state.get("data"))
+        st.session_state[_SAMPLE] = facts.name
         if state.fresh:
             take_sample(state, facts, but=state.chosen)
-    dataset = sample_data(name) if own is None else own.current
+    dataset = sample_data(state.get("data")) if own is None else own.current
     left, right = st.columns(2)
     with left:
         identity = dataset.digest if own is None else own.identity
-        shown_axes = own.axes if own else (0, 1)
+        axes = own.axes if own else (0, 1)
         far = own.far[1] if own and own.far else None
-        domain = domain_panel(state, dataset, identity, axes=shown_axes, far=far)
+        domain = domain_panel(state, dataset, identity, axes=axes, far=far)
     with right:
         neighbours = protection(state, own)
-    declared = own is not None and public_switch(state, own)
-    active = ActiveData(
-        dataset=dataset,
-        domain=domain,
-        outside=state.get("outside"),
-        neighbours=neighbours,
-        complete=own.complete if own else dataset,
-        unit=own.unit if own else None,
-        sample=facts,
-        how=own.loaded.token[1] if own else FOUND,
-        axes=shown_axes,
-        far=own.far if own and not domain.declared else None,
-        declared_public=declared,
-    )
+    active = ActiveData.of(state, dataset, own, facts, domain, neighbours)
+    active = replace(active, declared_public=own is not None and public_switch(state, own))
     show_caption(
         f"Active: {active.title} · {counted(dataset.n, 'record')} · "
         f"{'declared domain' if domain.declared else 'domain from the data'}"

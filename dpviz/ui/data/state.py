@@ -13,7 +13,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.commands.reproduce import columns_of, columns_option
 from dpviz.data.dataset import Classes
 from dpviz.data.samples import Sample, sample, sample_names
-from dpviz.families import CARDS, FAMILIES, PARAMETERS
+from dpviz.families import CARDS, FAMILIES, PARAMETERS, settings_of
 from dpviz.family.family import Family
 from dpviz.family.parameter import CHOOSE
 from dpviz.grid.domain import Domain
@@ -65,10 +65,7 @@ _CLUSTERS, _CLASSES = PARAMETERS["clusters"], "own:classes:k"
 
 def suited_links() -> tuple[str, ...]:
     """Controls of the parameters that suit a data set: g, p and K."""
-    known = sample(sample_names()[0])
-    return tuple(
-        family.parameter(name).link for family in FAMILIES.values() for name in family.suited(known)
-    )
+    return tuple(PARAMETERS[name].link for name in settings_of(sample(FIRST)))
 
 
 def choose_of(method: str) -> str:
@@ -186,11 +183,10 @@ def data_names() -> tuple[str, ...]:
     return (*sample_names(), *(() if is_guest() else (UPLOAD,)))
 
 
-def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
+def data_controls(*, many: bool) -> dict[str, Control]:
     """Controls of the panel, as in the link, for a :class:`DataState`."""
-    names = data_names()
     controls = {
-        "data": Control(default, choice("data", names)),
+        "data": Control(FIRST, choice("data", data_names())),
         # How the file is read; "" for points, where the first line may be names or data.
         "format": Control("", choice("format", tuple(FORMATS))),
         # Sheet, layer, array or member of an archive; "" for the first.
@@ -237,21 +233,19 @@ def _parse_domain(text: str, *, many: bool) -> str:
 
 def take_sample(state: UrlState, facts: Sample, but: Collection[str] = ()) -> None:
     """Set a page's controls to the parameters of a sample set."""
-    for family in FAMILIES.values():
-        for name, value in family.suited(facts).items():
-            link = family.parameter(name).link
-            if link in state and link not in but:
-                state.set(link, value)
+    for name, value in settings_of(facts).items():
+        link = PARAMETERS[name].link
+        if link in state and link not in but:
+            state.set(link, value)
 
 
 def take_own(state: UrlState, before: Sample, but: Collection[str] = ()) -> None:
     """Set parameters of the sample set shown before to their defaults: they suit it alone."""
     # Chosen values stay. Records never decide these values, so a release may use them.
-    for family in FAMILIES.values():
-        for name, value in family.suited(before).items():
-            one = family.parameter(name)
-            if one.link in state and one.link not in but and state.get(one.link) == value:
-                state.set(one.link, one.default)
+    for name, value in settings_of(before).items():
+        one = PARAMETERS[name]
+        if one.link in state and one.link not in but and state.get(one.link) == value:
+            state.set(one.link, one.default)
 
 
 def keeps_own(state: UrlState) -> str:

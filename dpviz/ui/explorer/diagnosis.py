@@ -12,7 +12,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from dpviz.base.numbers import counted
-from dpviz.figures.diagnosis import FATE_TITLES, diagnosis_panels, fates_frame, frame
+from dpviz.figures.diagnosis import diagnosis_panels, fate_words, fates_frame, frame
 from dpviz.figures.wavecluster import WaveClusterPicture
 from dpviz.figures.wavecluster.damage import marks_of
 from dpviz.ui.explorer.settings import RunSettings
@@ -76,7 +76,7 @@ def note_on(
         text = in_short(_diagnostics(settings, picture).diagnose(cluster))
     match = int(picture.numbers[1][found.match[cluster - 1]])
     return {
-        "title": f"Cluster {cluster}: {FATE_TITLES[found.of[cluster - 1]]}",
+        "title": f"Cluster {cluster}: {fate_words(found.of[cluster - 1])}",
         "text": text,
         "marks": marks_of(cluster, match),
         "corner": [other, *_far_from(truth.stages.labels == cluster)],
@@ -160,15 +160,9 @@ def _show(settings: RunSettings, picture: WaveClusterPicture) -> None:
         column_config={"overlap": st.column_config.NumberColumn(format="%.2f")},
     )
     left, right = st.columns(2)
-    with left:
-        csv_button(f"{name}-runs", table, "What would have kept the cluster (CSV)", stamp=stamp)
-    with right:
-        csv_button(
-            f"{name}-cells",
-            lambda: frame(picture, diagnosis),
-            "Cells around the cluster (CSV)",
-            stamp=stamp,
-        )
+    save, cells = partial(csv_button, stamp=stamp), partial(frame, picture, diagnosis)
+    save(f"{name}-runs", table, "What would have kept the cluster (CSV)", place=left)
+    save(f"{name}-cells", cells, "Cells around the cluster (CSV)", place=right)
 
 
 def _chosen(diagnostics: Diagnostics) -> int:

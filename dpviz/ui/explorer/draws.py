@@ -178,12 +178,9 @@ def _show(setting: Setting, draws: Draws) -> None:
     file = name.replace(" ", "-")
     rows = partial(figures.draws_frame, draws)
     left, right, _ = st.columns([1, 1, 2])
-    with left:
-        csv_button(f"{file}-scores", table, "Scores (CSV)", stamp=stamp, icon=None, width="stretch")
-    with right:
-        csv_button(
-            f"{file}-draws", rows, "Every draw (CSV)", stamp=stamp, icon=None, width="stretch"
-        )
+    save = partial(csv_button, stamp=stamp, icon=None, width="stretch")
+    save(f"{file}-scores", table, "Scores (CSV)", place=left)
+    save(f"{file}-draws", rows, "Every draw (CSV)", place=right)
 
 
 def _player(setting: Setting, draws: Draws) -> int:

@@ -150,7 +150,7 @@ class Explorer(ABC):
         state = make(
             cls.family.name,
             {
-                **data_controls(FIRST, many=cls.family.many_columns),
+                **data_controls(many=cls.family.many_columns),
                 **map_controls(),
                 **methods,
                 # Not shared: the seed of one run means nothing for the noise of another method.
@@ -660,8 +660,8 @@ class Explorer(ABC):
         stamp, card = self.settings.stamp, self.card
         name = f"{stamp.file}-{card.name}"
         row = st.container(horizontal=True)
-        with row:
-            csv_button(f"{name}-{self.view}", self.frame, "Table of this view (CSV)", stamp=stamp)
+        table = f"{name}-{self.view}", self.frame, "Table of this view (CSV)"
+        csv_button(*table, stamp=stamp, place=row)
         looks: dict[str, Any] = {"on_click": "ignore", "icon": ":material/download:"}
         latex, bibtex = partial(_latex, card, stamp, readouts), partial(_references, card)
         row.download_button("Numbers above (LaTeX)", latex, f"{name}.tex", "text/x-tex", **looks)

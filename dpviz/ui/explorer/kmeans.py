@@ -593,14 +593,11 @@ def _correct(state: DataState) -> None:
 
 
 def _request(settings: RunSettings, left: Left) -> Request:
-    silent = left == "silent" and FAMILY.methods[settings.config.method].card.spends
-    return _truth_of(settings), settings.config, settings.seed, silent
-
-
-def _truth_of(settings: RunSettings) -> KMeansTruth:
-    active = settings.active
+    active, config = settings.active, settings.config
     records = records_of(active.dataset, active.domain, active.outside, is_sample=active.is_sample)
-    return kmeans_truth_of(records, settings.config.clusters, is_sample=active.is_sample)
+    truth = kmeans_truth_of(records, config.clusters, is_sample=active.is_sample)
+    silent = left == "silent" and FAMILY.methods[config.method].card.spends
+    return truth, config, settings.seed, silent
 
 
 def _side_by_side(

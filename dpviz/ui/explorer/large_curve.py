@@ -40,9 +40,7 @@ def large_curve(
     ``ends`` are the best and the worst shown score, ``band`` says what the bands hold, and ``here``
     is the value of the slider.
     """
-    assert axis.low is not None  # noqa: S101 - it has a slider
-    assert axis.high is not None  # noqa: S101
-    low, high = float(axis.low), float(axis.high)
+    low, high = axis.reach
     scaled: Callable[[float], float] = math.log if axis.log else float
 
     def x(value: float) -> float:

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.families import CARDS
-from dpviz.family.card import Card
+from dpviz.family.card import VARIANTS, Card
 from dpviz.family.claim import claim
 from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON, Parameter
@@ -72,7 +72,7 @@ class RunSettings:
 
 
 def run_settings(
-    state: UrlState, active: ActiveData, family: Family, *, curves: bool = False
+    state: UrlState, active: ActiveData, family: Family, *, curves: bool
 ) -> tuple[RunSettings, Sequence[DeltaGenerator]]:
     """Show the sliders, with places for ``curves``; return all settings, and the empty columns."""
     card = family.methods[state.get("method")].card
@@ -175,9 +175,7 @@ def draw_again(state: UrlState) -> None:
     state.set("seed", (state.get("seed") + 1) % (MAX_SEED + 1))
 
 
-def draw_controls(
-    state: UrlState, card: Card, on_variant: Callable[[], None] | None = None
-) -> None:
+def draw_controls(state: UrlState, card: Card, on_variant: Callable[[], None] | None) -> None:
     """Show seed, redraw, variant and reset, and the reasons for the default method."""
     left, right = st.columns(2, vertical_alignment="bottom")
     left.number_input(
@@ -199,7 +197,7 @@ def draw_controls(
     left, right = st.columns(2, vertical_alignment="bottom")
     left.selectbox(
         "Variant",
-        **state.choice("variant", ("sound", "published")),
+        **state.choice("variant", VARIANTS),
         on_change=on_variant,
         disabled=not card.spends or len(card.variants) == 1,
         help="As printed in the paper, or the same idea with a valid proof. Our own methods "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -515,14 +515,7 @@ def _private(settings: RunSettings, grid: Grid) -> Run:
         return run(replace(grid.source, hurried=True), config, noise)
     return run_of(
         # The key has values, because a grid would keep millions of records in memory.
-        (
-            "wavecluster",
-            active.dataset.digest,
-            active.domain,
-            active.outside,
-            config,
-            settings.seed,
-        ),
+        ("wavecluster", *_inputs(settings)),
         lambda: run(grid.source, config, noise),
         # A grid that the method chooses may be larger than this grid.
         size=cells if config.choose == GIVEN else 2**15,
@@ -560,9 +553,14 @@ def _timed_agreement(
         scores = truth.agreement(settings.config, settings.seed, cancelled)
         return scores, (time.perf_counter() - begun) / truth.source.counts.size
 
+    key = ("agreement", *_inputs(settings))
+    return run_of(key, draw, size=0, is_sample=settings.active.is_sample)
+
+
+def _inputs(settings: RunSettings) -> tuple[Hashable, ...]:
+    """Everything on which a run depends."""
     active = settings.active
-    given = active.dataset.digest, active.domain, active.outside, settings.config, settings.seed
-    return run_of(("agreement", *given), draw, size=0, is_sample=active.is_sample)
+    return active.dataset.digest, active.domain, active.outside, settings.config, settings.seed
 
 
 def _promised_words(bounds: KBounds) -> str:

@@ -16,7 +16,7 @@ from dpviz.figures.game import result_picture, score_figure, telling_bars
 from dpviz.privacy.explain import percent_at_most, surest, times_at_most
 from dpviz.teaching.game.rooms import Room, Rooms
 from dpviz.teaching.game.rules import CASES, CONFIDENCE, Answer, Case, Game, Tally
-from dpviz.ui.messages import plain_text, show_caption, show_error
+from dpviz.ui.messages import errors_shown, plain_text, show_caption
 from dpviz.ui.session.address import class_link, client
 from dpviz.ui.session.leave import absence
 from dpviz.ui.session.state import UrlState
@@ -286,12 +286,9 @@ def _end(state: UrlState, room: Room, leave: Callable[[UrlState], None]) -> None
 
 
 @st.fragment(run_every=_EVERY)
+@errors_shown()
 def _live(code: str) -> None:
-    try:
-        room = rooms().find(code)
-    except InputError as error:
-        show_error(error)
-        return
+    room = rooms().find(code)
     room.watched()
     case, epsilon, score = room.case, room.epsilon, room.score()
     st.markdown(

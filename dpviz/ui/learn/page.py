@@ -160,6 +160,7 @@ def _steps(state: UrlState, number: int, lessons: Mapping[str, Lesson]) -> None:
     names = list(lessons)
     after = names[names.index(here) + 1 :]
     ends = number == last
+    target = (after[0], 1) if ends and after else (here, number + 1)
     _mount_keys(key="learn:keys", height=1)
     row = st.container(horizontal=True, vertical_alignment="center", key="learn:steps")
     row.button(
@@ -176,9 +177,7 @@ def _steps(state: UrlState, number: int, lessons: Mapping[str, Lesson]) -> None:
         icon=":material/arrow_forward:",
         type="primary",
         disabled=ends and not after,
-        on_click=partial(_go, state, after[0], 1)
-        if ends and after
-        else partial(_go, state, here, number + 1),
+        on_click=partial(_go, state, *target),
         key="learn:next",
         shortcut=NEXT_KEY,
     )

@@ -53,14 +53,7 @@ def start_of(step: Step) -> RunSettings:
     dataset = sample_data(facts.name)
     domain = run_domain(dataset, state.get("variant"))
     neighbours = Neighbours(relation=state.get("neighbours"))
-    active = ActiveData(
-        dataset=dataset,
-        domain=domain,
-        outside=state.get("outside"),
-        neighbours=neighbours,
-        complete=dataset,
-        sample=facts,
-    )
+    active = ActiveData.of(state, dataset, None, facts, domain, neighbours)
     family = EXPLORERS[step.explorer].family
     return RunSettings(
         active=active,

@@ -117,17 +117,17 @@ def _controls(state: UrlState, found: Benchmark) -> list[SetFacts]:
     _select(state, "kind", "Kind", {name: name for name in (ALL, *kinds)}, places[1])
     ranges = {name: COLUMNS[name] for name in _column_choices(group)}
     _select(state, "columns", "Columns", ranges, places[2])
-    sets = found.chosen(
-        family,
-        group=state.get("group"),
-        kind=state.get("kind"),
-        columns=_RANGES[state.get("columns")],
-    )
+    sets = _chosen(state, found, state.get("group"))
     names = {ALL: "average of all", **{one.name: one.title for one in sets}}
     _select(state, "set", "Set", names, places[3])
     titles = {name: name.title() for name in VALUES}
     segments(state, "value", "Of the draws", titles, places[4])
     return [one for one in sets if state.get("set") in (ALL, one.name)]
+
+
+def _chosen(state: UrlState, found: Benchmark, group: str) -> list[SetFacts]:
+    columns = _RANGES[state.get("columns")]
+    return found.chosen(state.get("family"), group=group, kind=state.get("kind"), columns=columns)
 
 
 def _select(
@@ -335,15 +335,7 @@ def _facts(sets: Sequence[SetFacts]) -> pd.DataFrame:
 
 
 def _sets(found: Benchmark, state: UrlState) -> None:
-    both = {
-        group: found.chosen(
-            state.get("family"),
-            group=group,
-            kind=state.get("kind"),
-            columns=_RANGES[state.get("columns")],
-        )
-        for group in ("unseen", "seen")
-    }
+    both = {group: _chosen(state, found, group) for group in _TOLD}
 
     def draw() -> None:
         for group, sets in both.items():

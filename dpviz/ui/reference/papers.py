@@ -57,10 +57,14 @@ def build(state: UrlState) -> None:
     rows = [row for row in ROWS if row.paper == paper.number]
     _cite(paper)
     kind = state.get("evidence")
-    kinds = _kinds(rows)
+    numbers = Counter(row.evidence for row in rows)
+    kinds: dict[str, str] = {one: f"{title} {numbers[one]}" for one, (title, _) in EVIDENCE.items()}
+    kinds |= {ALL: f"All {len(rows)}"}
     segments(state, "evidence", "Evidence", kinds, label_visibility="collapsed")
     of_kind = [row for row in rows if kind in (ALL, row.evidence)]
-    states = _filters(of_kind)
+    found = Counter(row.state for row in of_kind)
+    states = {ALL: f"All {len(of_kind)}"}
+    states |= {name: f"{sign} {title} {found[name]}" for name, (sign, title, _) in _STATES.items()}
     segments(state, "show", "State", states, label_visibility="collapsed")
     chosen = [row for row in of_kind if state.get("show") in (ALL, row.state)]
     if chosen:
@@ -77,22 +81,6 @@ def _cite(paper: Paper) -> None:
         "interval of the measured number. To measure a row again, run python -m "
         "tests.benchmarks.papers NAME in a checkout that has the paper's sets."
     )
-
-
-def _kinds(rows: Sequence[Row]) -> dict[str, str]:
-    numbers = Counter(row.evidence for row in rows)
-    found: dict[str, str] = {}
-    for name, (title, _) in EVIDENCE.items():
-        found[name] = f"{title} {numbers[name]}"
-    return {**found, ALL: f"All {len(rows)}"}
-
-
-def _filters(rows: Sequence[Row]) -> dict[str, str]:
-    numbers = Counter(row.state for row in rows)
-    found = {ALL: f"All {len(rows)}"}
-    for name, (sign, title, _) in _STATES.items():
-        found[name] = f"{sign} {title} {numbers[name]}"
-    return found
 
 
 def _table(shown: Sequence[Row], rows: Sequence[Row]) -> str:

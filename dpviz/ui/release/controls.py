@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.base.home import home
 from dpviz.data.geographic import placed
 from dpviz.data.samples import sample, sample_names
 from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.family.family import Family
 from dpviz.family.parameter import CHOOSE, GIVEN, PRIVATE, Parameter
+from dpviz.figures.looks import METHODS
 from dpviz.grid.domain import Domain
 from dpviz.release.rehearsal import MOST_RECORDS
 from dpviz.release.request import Request
@@ -57,14 +55,6 @@ _OWN = "release:own"
 #: Session entry: settings that were chosen on other pages while own data were there.
 _SEEN = "release:seen"
 
-#: Methods that can make a release: all methods that have a budget.
-METHODS = tuple(name for name, card in CARDS.items() if card.spends)
-
-
-def new_folder(method: str) -> Path:
-    """Folder for the next bundle, with a name that no other release uses."""
-    return home() / "releases" / f"{method}-{secrets.token_hex(4)}"
-
 
 class ReleaseState(DataState):
     """Controls of the page."""
@@ -82,12 +72,11 @@ class ReleaseState(DataState):
 
 def page_state() -> DataState:
     """All controls of the page, with values from the link or the session."""
-    first = sample(FIRST)
-    controls = data_controls(FIRST, many=True)
+    controls = data_controls(many=True)
     # Known classes are only for exploring. A release always leaves out unreadable rows.
     del controls["classes"], controls["rows"]
     for family in FAMILIES.values():
-        controls |= method_controls(family, first)
+        controls |= method_controls(family, sample(FIRST))
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS), shared=True)
     # The step that is shown; None before the user has opened one.
     controls["step"] = Control(None, whole("step", 1, 5))

@@ -26,7 +26,7 @@ from dpviz.ui.data.panel import ActiveData, changed_data
 from dpviz.ui.data.protection_panel import ask_several, neighbours_of, relation_radio
 from dpviz.ui.data.rows import show_left_out
 from dpviz.ui.data.state import FIRST, OF_ONE_SET, UPLOAD, DataState, take_sample
-from dpviz.ui.messages import show_caption, show_warning
+from dpviz.ui.messages import show_caption, show_warning, warn_owner
 from dpviz.ui.session.address import where_files_go
 from dpviz.ui.session.cache import sample_data
 from dpviz.ui.session.classroom import is_guest
@@ -153,10 +153,10 @@ def where_step(state: DataState, chosen: FileChoice, *, drawn: bool) -> Domain:
         domain = declared_panel(state, chosen.dataset, chosen.identity)
         outside_radio(state)
         if domain.declared and (names := _of_the_range(chosen, domain)):
-            show_warning(
+            warn_owner(
                 f"The bounds of {listed(names)} are exactly the smallest and the largest value in "
-                "your file. Bounds from the file reveal its extreme records: type bounds that you "
-                "know without it. Only you see this sentence."
+                "your file. If you took them from the file, they reveal its extreme records: type "
+                "bounds that you know without it."
             )
     if chosen.dataset.ndim != 2:
         return domain
@@ -164,11 +164,16 @@ def where_step(state: DataState, chosen: FileChoice, *, drawn: bool) -> Domain:
         if degrees and drawn and chosen.dataset.counts is None:
             _draw_box(state, columns, domain)
         if domain.declared:
-            words = axes_words(columns, domain.bounds)
-            show_caption(f"{words} {city_words(columns, domain.bounds)}".rstrip())
+            show_caption(place_words(columns, domain))
         elif degrees:
             show_caption("Choose a city, draw a box on the map, or type both pairs of bounds.")
     return domain
+
+
+def place_words(columns: tuple[str, ...], domain: Domain) -> str:
+    """Sentences on the axes, and on the city in the bounds; "" if nothing is known."""
+    words = axes_words(columns, domain.bounds)
+    return f"{words} {city_words(columns, domain.bounds)}".strip()
 
 
 def _of_the_range(chosen: FileChoice, domain: Domain) -> list[str]:
@@ -218,9 +223,10 @@ def who_step(state: DataState, chosen: FileChoice) -> tuple[Neighbours, str]:
 
 
 def own_value_each_row(active: ActiveData) -> str:
-    """Sentence for the owner if no two rows have the same person; otherwise "".
+    """Sentences for the owner if no two rows have the same person; otherwise "".
 
-    A number of each row, such as that of a receipt, tells no persons apart.
+    A number of each row, such as that of a receipt, tells no persons apart. The values can't show
+    whether each person has one row.
     """
     units = active.complete.units
     if not active.unit or units is None or len(units) < 2:
@@ -229,23 +235,7 @@ def own_value_each_row(active: ActiveData) -> str:
     if not latest("release:own value", key, lambda: len(np.unique(units)) == len(units)):
         return ""
     return (
-        f"Each row has its own value of {shown(active.unit)}, so this column names rows, not "
-        "persons: a person with several rows is protected less. Only you see this sentence."
-    )
-
-
-def active_data(
-    state: DataState, chosen: FileChoice, domain: Domain, neighbours: Neighbours
-) -> ActiveData:
-    """The data with all choices of the first three steps."""
-    own = chosen.own
-    return ActiveData(
-        dataset=chosen.dataset,
-        domain=domain,
-        outside=state.get("outside"),
-        neighbours=neighbours,
-        complete=own.complete if own else chosen.dataset,
-        unit=own.unit if own else None,
-        sample=chosen.facts,
-        axes=own.axes if own else (0, 1),
+        f"Each row has its own value of {shown(active.unit)}. If it is a number of each row, such "
+        "as a receipt's, it names no persons: a person with several rows is protected less. If "
+        "each person has one row, this is right."
     )

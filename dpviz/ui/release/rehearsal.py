@@ -26,7 +26,14 @@ from dpviz.release.rehearsal import (
 from dpviz.release.request import Request
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.state import DataState
-from dpviz.ui.messages import plain_text, show_caption, show_info, show_success, show_warning
+from dpviz.ui.messages import (
+    plain_text,
+    show_caption,
+    show_info,
+    show_success,
+    show_warning,
+    warn_owner,
+)
 from dpviz.ui.release.controls import (
     FILE,
     SMALL,
@@ -95,9 +102,10 @@ def rehearsal_panel(
 ) -> None:
     """Show the rehearsal, and the only plan that it recommends.
 
-    Only the names of the columns are read from the draft's data. If the result is ``needed``, the
-    rehearsal starts without a click. The maps are drawn if the step is ``shown``. The public number
-    is asked here if no other step ``asks`` for it.
+    The rehearsal reads only the names of the columns from the draft's data. The page also compares
+    the public number with the number of records, to warn the owner (:func:`misfit`). If the result
+    is ``needed``, the rehearsal starts without a click. The maps are drawn if the step is
+    ``shown``. The panel ``asks`` for the public number unless another step does.
     """
     plan = _controls(state, draft, asks=asks)
     plans, maps = st.columns([2, 3], gap="medium")
@@ -119,7 +127,7 @@ def rehearsal_panel(
             )
             return
         job = _of(plan)
-        if needed and job is None and not _complete(plan):
+        if needed and job is None and not is_rehearsed(plan):
             job = _begin(plan)
             job.wait(_PATIENCE)
         follow(job, lambda: _result(plan))
@@ -128,7 +136,7 @@ def rehearsal_panel(
             _offer(state, plan)
             job_button(
                 job,
-                "Rehearse again" if _complete(plan) else "Rehearse",
+                "Rehearse again" if is_rehearsed(plan) else "Rehearse",
                 lambda: _begin(plan),
                 key="release:rehearse",
                 cancel="Stop rehearsing",
@@ -148,7 +156,7 @@ def _controls(state: DataState, draft: ReleaseDraft, *, asks: bool) -> Plan:
     if asks:
         number_box(state, draft, middle)
     _expect(state, draft, right)
-    return _plan(state, draft)
+    return plan_of(state, draft)
 
 
 def number_box(state: DataState, draft: ReleaseDraft, place: DeltaGenerator) -> None:
@@ -166,7 +174,8 @@ def number_box(state: DataState, draft: ReleaseDraft, place: DeltaGenerator) -> 
         "smallest that is possible.",
     )
     if state.has_own_data and known and (said := misfit(known, active)):
-        show_warning(said)
+        with place:
+            warn_owner(said)
 
 
 def misfit(number: int, active: ActiveData) -> str:
@@ -183,8 +192,7 @@ def misfit(number: int, active: ActiveData) -> str:
     far = "far more" if number > records else "far fewer"
     return (
         f"{number:,} {what} are {far} than this file has, so the rehearsal does not fit. Look at "
-        "the public source again, and never type a number from the file. Only you see this "
-        "sentence."
+        "the public source again, and never type a number from the file."
     )
 
 
@@ -240,25 +248,24 @@ def _size_words(draft: ReleaseDraft, kind: str) -> str:
     return f"{word}: about {lengths}" if lengths else f"{word}: {words}"
 
 
-def is_rehearsed(state: UrlState, draft: ReleaseDraft) -> bool:
-    """Whether the rehearsal of this draft has ended."""
-    return _complete(_plan(state, draft))
-
-
-def rehearsed(state: UrlState, draft: ReleaseDraft) -> str:
-    """Sentences on the result of this draft's rehearsal, for the review of the draft."""
-    plan = _plan(state, draft)
+def is_rehearsed(plan: Plan) -> bool:
+    """Whether the rehearsal of a plan has ended."""
     found = _known().get(plan)
-    if found is None or rehearsing(state, draft):
-        waits = rehearsing(state, draft)
+    return found is not None and found.best is not None
+
+
+def rehearsed(plan: Plan) -> str:
+    """Sentences on the result of a plan's rehearsal, for the review of the release."""
+    found, waits = _known().get(plan), rehearsing(plan)
+    if found is None or waits:
         return f"Rehearsal: {'it runs; its result will appear here' if waits else 'none was made'}."
     told = f"{found.plan.sentence} {found.advice} {found.plan.on_nothing}".replace("  ", " ")
     return f"Rehearsal on {_where(found)}: {told}".rstrip()
 
 
-def rehearsing(state: UrlState, draft: ReleaseDraft) -> bool:
-    """Whether the rehearsal of this draft has not ended yet."""
-    job = _of(_plan(state, draft))
+def rehearsing(plan: Plan) -> bool:
+    """Whether the rehearsal of a plan has not ended yet."""
+    job = _of(plan)
     return job is not None and job.running
 
 
@@ -267,17 +274,13 @@ def _known() -> dict[Plan, Rehearsal]:
     return known
 
 
-def _complete(plan: Plan) -> bool:
-    found = _known().get(plan)
-    return found is not None and found.best is not None
-
-
 def _of(plan: Plan) -> Job | None:
     job = job_of(_JOB)
     return job if job and job.request == plan else None
 
 
-def _plan(state: UrlState, draft: ReleaseDraft) -> Plan:
+def plan_of(state: UrlState, draft: ReleaseDraft) -> Plan:
+    """Plan of a draft's rehearsal."""
     request, counts = replace(draft.request, title="", date=""), draft.active.dataset.counts
     counted = counts is not None and hasattr(request.config, "grid")
     if counts is not None and counted:

@@ -52,14 +52,22 @@ def step_now(state: UrlState, *, placed: bool, asked: bool, own: bool) -> int:
 
 
 def show_steps(
-    state: UrlState, place: DeltaGenerator, now: int, done: Collection[int], why: str
-) -> None:
+    state: UrlState,
+    place: DeltaGenerator,
+    now: int,
+    done: Collection[int],
+    why: str,
+    *,
+    told: bool = False,
+) -> bool:
     """Show the row of steps, with Previous and Next; ``why``: reason why the step is not done.
 
-    Next can always be pressed: a press sends the text that is still typed, and then counts.
+    Next can always be pressed: a press sends the text that is still typed, and then counts. Returns
+    whether the user pressed Next before the step was done. The reason is not repeated here if it is
+    ``told`` in the step.
     """
     go = partial(go_to, state)
-    pressed = st.session_state.pop(_PRESSED, None) == now
+    pressed = bool(st.session_state.pop(_PRESSED, None) == now)
     if pressed and not why:
         go(now + 1)
         st.rerun()
@@ -93,10 +101,11 @@ def show_steps(
             )
         later = [title for step, title in enumerate(TITLES, 1) if step not in (*done, now)]
         words = f" Still to do: {', '.join(later)}." if later else ""
-        if pressed:
+        if pressed and not told:
             show_error(why)
-        said = "" if pressed else why
+        said = "" if pressed or told else why
         show_caption(f"Step {now} of {len(TITLES)}: {TITLES[now - 1]}.{words} {said}".rstrip())
+    return pressed
 
 
 def panels() -> list[DeltaGenerator]:

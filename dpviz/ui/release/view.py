@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import html
 import io
+import secrets
 import zipfile
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -16,8 +16,8 @@ from streamlit.delta_generator import DeltaGenerator
 from dpviz.base.errors import InputError, PrivacyRefusal, reason
 from dpviz.base.home import home, home_folder
 from dpviz.base.numbers import counted, written_out
-from dpviz.data.cities import city_words, title_words
-from dpviz.data.geographic import axes_words, mixed_up
+from dpviz.data.cities import title_words
+from dpviz.data.geographic import mixed_up
 from dpviz.families import CARDS, family_of
 from dpviz.family.parameter import CHOOSE
 from dpviz.privacy.budget_log import Account, decimal, granted
@@ -36,25 +36,29 @@ from dpviz.ui.data.protection_panel import RELATION_TITLES
 from dpviz.ui.data.state import DataState
 from dpviz.ui.messages import (
     NothingLoadedError,
+    errors_shown,
     plain_text,
     show_caption,
     show_error,
     show_info,
     show_success,
     show_warning,
+    warn_owner,
 )
-from dpviz.ui.release.controls import ReleaseDraft, declared, draft_of, method_panel, new_folder
+from dpviz.ui.release.controls import ReleaseDraft, declared, draft_of, method_panel
 from dpviz.ui.release.data import (
-    active_data,
     file_step,
     own_value_each_row,
+    place_words,
     where_step,
     who_step,
 )
 from dpviz.ui.release.rehearsal import (
+    Plan,
     is_rehearsed,
     misfit,
     number_box,
+    plan_of,
     public_number,
     rehearsal_panel,
     rehearsed,
@@ -137,16 +141,17 @@ def steps(state: DataState) -> None:
             _ask("Whose presence must nobody notice?", _WHO)
             neighbours, missing = who_step(state, chosen)
     except InputError as error:
+        now = min(max(asked_step(state), FILE), last)
+        why = "" if now < last else str(error)
+        pressed = show_steps(state, head, now, (), why, told=True)
         with place:
             if isinstance(error, NothingLoadedError):
-                error.show()
+                error.show(stops=pressed)
             else:
                 show_error(error)
-        now = min(max(asked_step(state), FILE), last)
-        show_steps(state, head, now, (), "" if now < last else str(error))
         show_only(now)
         return
-    active = active_data(state, chosen, domain, neighbours)
+    active = ActiveData.of(state, chosen.dataset, chosen.own, chosen.facts, domain, neighbours)
     # The box of a grid of counts is a proposal of the file; the user has not declared it.
     placed = declared(state, active) is not None
     now = step_now(state, placed=placed, asked=bool(missing), own=state.has_own_data)
@@ -165,7 +170,7 @@ def steps(state: DataState) -> None:
             stop = st.container()
     draft = draft_of(state, active, title, about)
     refused = stop_by(state, draft, missing, stop)
-    known = not refused and is_rehearsed(state, draft)
+    known = not refused and is_rehearsed(plan_of(state, draft))
     is_done = {FILE: not chosen.unread, WHERE: placed, WHO: farthest(state) > WHO and not missing,
                REHEARSE: known}  # fmt: skip
     done = [step for step, yes in is_done.items() if yes]
@@ -307,7 +312,7 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None, bool]:
         # It stays beside a new name, because the file may be a changed copy.
         show_info(said, ":material/info:")
     if source and account is None and not refused and known and sample is None:
-        refused = not _other_persons(source, [one.id for one in known])
+        refused = not _other_persons(draft, source, [one.id for one in known])
     if objection:
         source = ""
     if account is not None:
@@ -344,7 +349,7 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None, bool]:
     return source, float(total), refused
 
 
-def _other_persons(source: str, known: list[str]) -> bool:
+def _other_persons(draft: ReleaseDraft, source: str, known: list[str]) -> bool:
     """Ask whether a person of a new source is in another source; return whether the answer is no.
 
     Nothing in the data can tell, because one record may decide.
@@ -356,7 +361,8 @@ def _other_persons(source: str, known: list[str]) -> bool:
         None,
         format_func=lambda at: f"Yes, in “{answers[at]}”" if at else "No, nobody",
         placeholder="choose an answer",
-        key=f"{_SOURCE}:others:{source}",
+        # The answer is about these records and these sources, so others are asked about again.
+        key=f"{_SOURCE}:others:{source}:{draft.active.complete.digest}:{len(known)}",
         persist_state="session",
     )
     if answer:
@@ -391,14 +397,10 @@ def _budget() -> Budget:
 
 
 @st.fragment(run_every=3)
+@errors_shown()
 def budget_bar(source: str, total: float | None, epsilon: float) -> None:
     """Show the spent, requested and remaining budget, including changes in other windows."""
-    try:
-        account = _account(source)
-    except InputError as error:
-        show_error(error)
-        return
-    epsilon = granted(epsilon)
+    account, epsilon = _account(source), granted(epsilon)
     spent = account.spent if account else 0.0
     whole = account.total if account else granted(total or _FIRST_TOTAL)
     left = account.remaining if account else whole
@@ -504,11 +506,12 @@ def confirm(state: DataState, draft: ReleaseDraft, source: str, total: float | N
         return over
     number = public_number(state, draft.active) if state.has_own_data else None
     if number and (said := misfit(number, draft.active)):
-        show_warning(said)
+        warn_owner(said)
     if said := own_value_each_row(draft.active):
-        show_warning(said)
-    _review(state, draft, source, total)
-    waits, early = rehearsing(state, draft), not is_rehearsed(state, draft)
+        warn_owner(said)
+    plan = plan_of(state, draft)
+    _review(draft, plan, source, total)
+    waits, early = rehearsing(plan), not is_rehearsed(plan)
     if waits:
         show_caption("The rehearsal is still running: wait for its result, or release without it.")
     elif early:
@@ -522,22 +525,27 @@ def confirm(state: DataState, draft: ReleaseDraft, source: str, total: float | N
             type="secondary" if early else "primary",
             icon=":material/lock_open:",
         )
-        st.button("Back", on_click=partial(_forget, _REVIEWED))
+        st.button("Back", on_click=lambda: st.session_state.pop(_REVIEWED, None))
     return go and _go(draft, source, total)
 
 
-def _forget(entry: str) -> None:
-    st.session_state.pop(entry, None)
-
-
-def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
-    request = draft.request
-    config, card = request.config, request.card
+def _review(draft: ReleaseDraft, plan: Plan, source: str, total: float | None) -> None:
+    request, columns = draft.request, draft.active.dataset.columns
+    config, card, domain = request.config, request.card, request.domain
+    assert domain is not None  # noqa: S101 - refused before
+    bounds = ", ".join(
+        f"{name} from {written_out(lo)} to {written_out(hi)}"
+        for name, (lo, hi) in zip(columns, domain.bounds, strict=True)
+    )
     parameters = ", ".join(
         f"{name} {format_value(value)}"
         for name, value in request.parameters.items()
         if name != CHOOSE.name
     )
+    signs = " and ".join(
+        request.family.parameter(one).sign for one in request.family.chosen(config)
+    )
+    chooses = f" It chooses {signs} itself, from noisy numbers." * bool(signs)
     neighbours = config.neighbours
     unit = (
         f"a person (column {draft.active.unit}, up to {counted(neighbours.cap, 'record')})"
@@ -557,10 +565,10 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         )
     clips = request.outside == "clip"
     published = [
-        f"{_bounds(draft)}; points outside are "
+        f"{bounds}; points outside are "
         f"{'moved to the border, where they may look like clusters' * clips or 'left out'}.",
-        *_axes(draft),
-        f"Method: {card.title}, sound; {parameters}.{_left(draft)}",
+        *filter(None, [place_words(columns, domain)]),
+        f"Method: {card.title}, sound; {parameters}.{chooses}",
         "Private cells or centres, private counts, names of the columns, ledger, title and day; "
         "with a report of one page, and files for a registry, an ethics board and a repository.",
         *([f"Your words are published as they are: {', '.join(draft.about)}."] * bool(draft.about)),
@@ -568,7 +576,10 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     ]
     relation = RELATION_TITLES[neighbours.relation]
     protected = f"{unit[0].upper()}{unit[1:]}; neighbouring data sets have {relation}."
-    mine = [f"Data: {draft.active.title}.", *_left_out(draft), rehearsed(state, draft)]
+    # What the reader and the cap left out of the data, for the owner only.
+    left_out = (one for one in draft.active.dataset.notes if "left out" in one)
+    secret = [f"{one} This is true, so keep it secret." for one in left_out]
+    mine = [f"Data: {draft.active.title}.", *secret, rehearsed(plan)]
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _facts("This can't be taken back.", once)
@@ -578,9 +589,8 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         with st.expander("Why it is private"):
             show_caption(card.variant("sound").reason)
         _facts("Only you see this.", mine)
-        domain = request.domain
-        if domain is not None and domain.ndim == 2:
-            picture = domain_svg(draft.active.dataset.columns, domain).encode()
+        if domain.ndim == 2:
+            picture = domain_svg(columns, domain).encode()
             _show_svg(picture, "Declared domain", "14rem")
 
 
@@ -588,18 +598,6 @@ def _facts(title: str, facts: list[str]) -> None:
     st.markdown(
         f"**{plain_text(title)}**\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
     )
-
-
-def _left_out(draft: ReleaseDraft) -> list[str]:
-    """What the reader and the cap left out of the data, for the owner only."""
-    notes = (one for one in draft.active.dataset.notes if "left out" in one)
-    return [f"{one} This is true, so keep it secret." for one in notes]
-
-
-def _axes(draft: ReleaseDraft) -> list[str]:
-    columns, domain = draft.active.dataset.columns, draft.request.domain
-    words = axes_words(columns, domain.bounds) if domain else ""
-    return [f"{words} {city_words(columns, domain.bounds)}".rstrip()] if domain and words else []
 
 
 def _show_svg(picture: bytes, alt: str, widest: str = "100%") -> None:
@@ -611,27 +609,13 @@ def _show_svg(picture: bytes, alt: str, widest: str = "100%") -> None:
     )
 
 
-def _left(draft: ReleaseDraft) -> str:
-    family, config = draft.request.family, draft.request.config
-    signs = " and ".join(family.parameter(name).sign for name in family.chosen(config))
-    return f" It chooses {signs} itself, from noisy numbers." if signs else ""
-
-
-def _bounds(draft: ReleaseDraft) -> str:
-    columns = draft.active.dataset.columns
-    assert draft.request.domain is not None  # noqa: S101 - refused before
-    return ", ".join(
-        f"{name} from {written_out(lo)} to {written_out(hi)}"
-        for name, (lo, hi) in zip(columns, draft.request.domain.bounds, strict=True)
-    )
-
-
 def _go(draft: ReleaseDraft, source: str, total: float | None) -> bool:
     """Release, or return True; first delete the confirmation: a second click has no effect."""
-    _forget(_REVIEWED)
+    st.session_state.pop(_REVIEWED, None)
     try:
         with st.spinner("Debiting and drawing …"):
-            folder = new_folder(draft.request.config.method)
+            name = f"{draft.request.config.method}-{secrets.token_hex(4)}"
+            folder = home() / "releases" / name
             budget = _budget()
             home_folder(folder.parent.name)
             if budget.path.parent.name == FOLDER:
@@ -705,7 +689,7 @@ def bundle() -> bool:
         st.button(
             "Prepare another release",
             icon=":material/add:",
-            on_click=partial(_forget, _DONE),
+            on_click=lambda: st.session_state.pop(_DONE, None),
         )
     if on_this_machine():
         show_caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")

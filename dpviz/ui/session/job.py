@@ -232,6 +232,12 @@ def job_of(key: str) -> Job | None:
     return job
 
 
+def current_job(key: str, request: object) -> Job | None:
+    """Job of a session entry; None if it has ended and was started for another request."""
+    job = job_of(key)
+    return None if job and not job.running and job.request != request else job
+
+
 def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) -> None:
     """Show the state of a job, in a fragment, every few seconds; redraw the page when it ends."""
     # To start another job in this fragment, call :func:`start`, then ``st.rerun()``.

@@ -21,7 +21,7 @@ from dpviz.figures.panels import Panels
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.run_title import run_title, stamp_of
 from dpviz.ui.messages import show_caption
-from dpviz.ui.session.job import follow, job_of, show_progress, start
+from dpviz.ui.session.job import current_job, follow, job_of, show_progress, start
 from dpviz.ui.session.state import UrlState
 from dpviz.ui.widgets.show import csv_button, job_button, show_panels
 
@@ -150,7 +150,7 @@ def search(
 
 
 def _progress(key: str, label: str, task: Task, request: Request) -> None:
-    job = job_of(key)
+    job = current_job(key, request)
     left, right = st.columns([2, 5], vertical_alignment="center")
     with left:
         job_button(
@@ -164,8 +164,6 @@ def _progress(key: str, label: str, task: Task, request: Request) -> None:
             icon=":material/search:",
         )
     with right:
-        if job and not job.running and job.request != request:
-            job = None
         show_progress(job, "draws", "Not searched with these settings")
 
 

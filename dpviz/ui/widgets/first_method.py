@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dpviz.base.numbers import counted
 from dpviz.experiments.benchmark import Lead, leads
 from dpviz.families import family_of, score_of
 from dpviz.family.card import Card
@@ -24,15 +25,16 @@ def reason(title: str, found: Lead | None) -> tuple[str, str | None]:
     if found is None:
         return f"{first}, designed for smaller errors at equal ε. {others}", None
     (score, most), *more = ((score_of(name), many) for name, many in found.best.items())
-    lowest = "lowest" if score.better == "<=" else "highest"
     by = f" ({', '.join(f'{one.title} {many}' for one, many in more)})" if more else ""
     low, high = found.draws
+    # Cases without a rival's result may be those in which the method would lose.
+    left_out = f"; {counted(found.left_out, 'more case')} left out" * bool(found.left_out)
     return (
-        f"{first}: {lowest} median {score.title} at equal ε in {most} of {found.cases} cases{by}. "
-        f"{others}",
+        f"{first}: best median {score.title} at equal ε in {most} of {found.cases} cases{by}"
+        f"{left_out}. {others}",
         f"A case is an ε and one of {found.sets} sets on which no constant was chosen. The "
         "method's median over draws is compared with the medians of all private methods and all "
-        f"peers of the Benchmark page; an equal median is no win. {found.left_out} cases are left "
-        "out, because not all of them have a result there: they are too slow or can't run. A "
-        f"median is over {low} to {high} draws. Whether it is better beyond chance is not tested.",
+        f"peers of the Benchmark page; an equal median is no win. A case is left out if one of "
+        "them has no result there: it is too slow or can't run. A median is over "
+        f"{low} to {high} draws. Whether it is better beyond chance is not tested.",
     )

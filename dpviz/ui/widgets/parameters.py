@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.data.samples import Sample
 from dpviz.families import CARDS
-from dpviz.family.card import Card
+from dpviz.family.card import VARIANTS, Card
 from dpviz.family.family import Family
 from dpviz.family.parameter import CHOOSE, PRIVATE, Parameter
 from dpviz.privacy.ledger import Neighbours
@@ -25,24 +25,20 @@ def parser(parameter: Parameter) -> Callable[[str], Any]:
     one = parameter
     if one.kind == "choice":
         return one.check or choice(one.link, one.options)
-    assert one.low is not None  # noqa: S101 - numbers have a range
-    assert one.high is not None  # noqa: S101
     if one.kind == "number":
-        assert one.check is not None  # noqa: S101 - and a rule
-        return number(one.link, one.low, one.high, one.check)
-    kind = sides if one.kind == "sides" else whole
-    return kind(one.link, int(one.low), int(one.high))
+        assert one.check is not None  # noqa: S101 - numbers have a rule
+        return number(one.link, *one.reach, one.check)
+    low, high = map(int, one.reach)
+    return (sides if one.kind == "sides" else whole)(one.link, low, high)
 
 
 def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
     """Controls of methods and parameters, as in links; their initial values suit the sample set."""
-    defaults = {one.name: one.default for one in family.parameters}
-    defaults |= {one.name: one.default for one in CARDS[family.first].parameters} | family.suited(
-        sample
-    )
+    every = (*family.parameters, *CARDS[family.first].parameters)
+    defaults = {one.name: one.default for one in every} | family.suited(sample)
     controls = {
         "method": Control(family.first, choice("method", tuple(family.methods)), shared=True),
-        "variant": Control("sound", choice("variant", ("sound", "published")), shared=True),
+        "variant": Control("sound", choice("variant", VARIANTS), shared=True),
     }
     for one in family.parameters:
         default = one.options[0] if defaults[one.name] is None else defaults[one.name]
@@ -116,10 +112,11 @@ def slider(
     """Show a parameter's live sliders in ``places``; return False during a drag."""
     one, value, key = parameter, state.get(parameter.link), state.key(parameter.link)
     low_label, high_label = one.ends
+    low, high = one.reach
     show = partial(
         live_slider,
-        low=one.low or 0.0,
-        high=one.high or 0.0,
+        low=low,
+        high=high,
         step=one.step,
         scale="log" if one.log else "linear",
         integer=one.kind != "number",
@@ -181,8 +178,17 @@ def boxes(
 
     The switch is in ``below``, or else below the box.
     """
-    one, value = parameter, state.get(parameter.link)
-    look = {**number_box(one, label), "disabled": disabled}
+    one, value, is_number = parameter, state.get(parameter.link), parameter.kind == "number"
+    kind: Callable[[Any], Any] = float if is_number else int
+    look = {
+        "label": label or one.label,
+        "min_value": kind(one.low),
+        "max_value": kind(one.high),
+        "step": kind(one.step or (0.1 if is_number else 1)),
+        "format": (one.format or "%g") if is_number else None,
+        "help": one.help,
+        "disabled": disabled,
+    }
     if not isinstance(value, tuple):
         place.number_input(**look, **state.widget(one.link))
     else:
@@ -199,20 +205,6 @@ def _keep_side(state: UrlState, link: str, axis: int, side: int) -> None:
     value = list(state.get(link))
     value[axis] = side
     state.set(link, tuple(value))
-
-
-def number_box(parameter: Parameter, label: str = "") -> dict[str, Any]:
-    """Arguments of a parameter's number box."""
-    one, whole_number = parameter, parameter.kind != "number"
-    kind: Callable[[Any], Any] = int if whole_number else float
-    return {
-        "label": label or one.label,
-        "min_value": kind(one.low),
-        "max_value": kind(one.high),
-        "step": kind(one.step or (1 if whole_number else 0.1)),
-        "format": None if whole_number else one.format or "%g",
-        "help": one.help,
-    }
 
 
 def choice_box(state: UrlState, parameter: Parameter, place: Any = st) -> None:

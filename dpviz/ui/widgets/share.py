@@ -21,7 +21,7 @@ _FRAME = (960, 540)
 
 
 @st.fragment
-def share_panel(state: UrlState, *, frame: bool = True) -> None:
+def share_panel(state: UrlState, *, frame: bool) -> None:
     """Show a button at the top of the page that opens link, QR code and frame."""
     if embedded():
         return

@@ -117,6 +117,7 @@ def csv_button(
     *,
     stamp: Stamp = PUBLIC,
     key: str | None = None,
+    place: Any = st,
     **looks: Any,
 ) -> None:
     """Show a button that saves a table; if ``table`` is a function, it is called after a click.
@@ -124,7 +125,7 @@ def csv_button(
     ``name`` is a file name without extension; the label is Markdown. ``looks`` are arguments of
     ``st.download_button``.
     """
-    st.download_button(
+    place.download_button(
         label,
         lambda: csv_bytes(stamp.on_table(table() if callable(table) else table)),
         file_name=f"{name}.csv",
