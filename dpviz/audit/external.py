@@ -59,8 +59,6 @@ _BATCH = 25
 #: Number of other records per column whose labels are predicted.
 _PROBES = 5
 
-_FEW_RECORDS = f"more than about 1,000 records: only with --scenario {MANY}"
-
 _FAILS, _ERROR_TEXT = "error at the end of the run", "text of the error"
 
 #: A run: a list of names, shapes and numbers; or the text of its error.
@@ -150,7 +148,8 @@ class ExternalAudit:
                     shows,
                     f"No audit with these runs shows more than {self.highest:.3g}.",
                     *unseen,
-                    *[_FEW_RECORDS][: all(one.name != MANY for one in self.pairs)],
+                    *[f"more than about 1,000 records: only with --scenario {MANY}"]
+                    * (MANY not in [one.name for one in self.pairs]),
                     "times, warnings and files: not compared",
                 ],
             ),

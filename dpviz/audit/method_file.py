@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from dpviz.audit.external import RUNS, SECONDS, ExternalAudit, audit_external
 from dpviz.audit.external_runs import Named, module_of, numbers, words
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
@@ -19,6 +18,9 @@ from dpviz.grid.domain import Domain
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.privacy.secure import LATTICE
+
+#: Runs of a method's file, as ``audit_external`` takes them.
+RUNNER = f"{__name__}:MethodRuns"
 
 #: Usual seconds of a draw on 30,000 records; a file may have its own ``SECONDS``.
 _SECONDS = 0.025
@@ -62,23 +64,12 @@ def add_module(module: ModuleType) -> str:
     return card.name
 
 
-def audit_published(path: str, *, runs: int | None = None, **how: Any) -> ExternalAudit:
-    """Audit all that the method of a file publishes, with pairs of few and of many records.
-
-    So a method that reads records without its accountant is found, too. ``how`` is as in
-    :func:`dpviz.audit.external.audit_external`.
-    """
-    return audit_external(
-        path,
-        runner=f"{__name__}:{MethodRuns.__name__}",
-        runs=RUNS if runs is None else runs,
-        seconds=how.pop("seconds", 6 * SECONDS),
-        **how,
-    )
-
-
 class MethodRuns:
-    """Runs of a method's file in its own process, for the questions of ``external_runs``."""
+    """Runs of a method's file in its own process, for the questions of ``external_runs``.
+
+    All that it publishes is compared, so a method that reads records without its accountant is
+    found, too.
+    """
 
     def __init__(self, asked: Mapping[str, Any]) -> None:
         self.card = CARDS[add_module(module_of(asked["target"]))]

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpviz.audit import AuditResult, audit, scenarios
 from dpviz.audit.external import BOX, MEMORY, RUNS, SECONDS, audit_external
-from dpviz.audit.method_file import add_file, audit_published
+from dpviz.audit.method_file import RUNNER, add_file
 from dpviz.audit.pairs import PAIRS
 from dpviz.audit.scenarios import find
 from dpviz.audit.steps import BUGS, CLAIM, REASONS, StepResult, table
@@ -67,14 +67,15 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
         texts.append(_as_text(result))
     if file and (given.scenario is None or given.scenario in PAIRS):
         # The noisy answers are not all that a file may publish.
-        published = audit_published(file, **how)
+        how |= {"runs": RUNS if given.runs is None else given.runs, "seconds": 6 * SECONDS}
+        published = audit_external(file, runner=RUNNER, **how)
         report["published"] = asdict(published)
         texts += ["", "All that the method publishes", published.text()]
     return report, "\n".join(texts).strip()
 
 
 def _seed(given: argparse.Namespace) -> int:
-    """The given seed; else a new one, for which nobody can have prepared code."""
+    # Nobody can have prepared code for a new seed.
     return secrets.randbits(31) if given.seed is None else int(given.seed)
 
 

@@ -118,8 +118,9 @@ def enter(
     sets = usual_sets() if sets is None else tuple(dict.fromkeys(sets))
     epsilons = sorted({check_epsilon(one) for one in epsilons})
     secret = secrets.randbits(62) if secret is None else secret
-    for name, listed in (("sets", sets), ("epsilons", epsilons)):
-        if not listed:
+    methods = None if methods is None else tuple(dict.fromkeys(methods))
+    for name, listed in (("sets", sets), ("epsilons", epsilons), ("methods", methods)):
+        if listed is not None and not listed:
             raise InputError(f"{name} are missing: give 1 or more.")
     if "epsilon" in (given or {}):
         raise InputError("epsilon is that of each cell: give epsilons instead.")
@@ -132,13 +133,6 @@ def enter(
         if not least <= value <= most:
             raise InputError(f"{name} = {shown(value)}: give a number from {least:g} to {most:g}.")
     subjects = tuple(map(subject_of_sample, sets))
-    spending = [name for name, card in CARDS.items() if card.spends]
-    if methods is not None:
-        methods = tuple(dict.fromkeys(methods))
-        if not methods:
-            raise InputError("methods are missing: give 1 or more.")
-        for method in methods:
-            check_option("methods", method, spending)
     seeds = sorted(np.random.default_rng(secret).choice(2**53, draws, replace=False).tolist())
     work = Work(len(sets) * len(epsilons) * draws, "draws", progress)
     limits = {"seconds": seconds, "memory": memory}
@@ -241,9 +235,9 @@ def _drawn(
         with CodeProcess(target, asked, limits["seconds"]) as process:
             facts = process.facts
             family = FAMILIES[facts["family"]]
+            spending = [name for name, one in family.methods.items() if one.card.spends]
             for method in methods or ():
-                usable = [one for one, card in CARDS.items() if card.spends]
-                check_option("methods", method, [one for one in usable if one in family.methods])
+                check_option("methods", method, spending)
             seed = facts["seed"]
             if given.get(seed) is not None:
                 raise InputError(f"{seed} makes all draws equal: leave it out.")
