@@ -31,6 +31,8 @@ ADAPTERS = Path(__file__).with_name("peers")
 _COMMON = ("numpy==2.4.6", "scipy==1.17.1")
 _LSH = (*_COMMON, "scikit-learn==1.9.1", "absl-py==2.5.1", "dp-accounting==0.6.0")
 _DIFFPRIVLIB = (*_COMMON, "scikit-learn==1.6.1", "diffprivlib==0.6.6")
+# NumPy 2.4 rejects its sum of a generator, and scikit-learn 1.4 its default number of starts.
+_SYMPY = ("numpy==1.26.4", "scipy==1.13.1", "scikit-learn==1.3.2", "sympy==1.14.0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +82,7 @@ PEERS = {
         "dpm", (*_DIFFPRIVLIB, "fast-histogram==0.14"), "UzL-PrivSec/dp-mondrian-clustering"
     ),
     "emmc": _peer("emmc", (*_COMMON, "scikit-learn==1.9.1"), "UzL-PrivSec/dp-kmeans-max-cover"),
+    "cedskmeans": _peer("cedskmeans", _SYMPY, "lbnl-cybersecurity/CEDSKMeans"),
 }
 
 _LOCK = Lock()

@@ -5,8 +5,9 @@ The benchmark starts ``python adapter_NAME.py REQUEST [CHECKOUT ...]``. The requ
 list of ``[epsilon, seed]``. As soon as a run is finished, the adapter prints one line of JSON on
 standard output: ``{"epsilon": ..., "seed": ..., "centers": [[...], ...], "seconds": ...}``. The
 centres are in the same box, the seconds are CPU seconds, and a failed run has the key ``"error"``
-with one sentence, and no centres. All other output of a peer goes to standard error. This file
-needs only NumPy.
+with one sentence, and no centres. All other output of a peer goes to standard error. For a density
+method, ``clusters`` has its settings, points have its units, and cells replace the centres. This
+file needs only NumPy.
 """
 
 import contextlib
