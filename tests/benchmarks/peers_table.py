@@ -29,10 +29,10 @@ OURS = ("dprefine", "dplloyd")
 AUDITS = {
     "cedskmeans": "refuted (3.62 or more at ε 1): its noise depends on the records",
     "diffprivlib": "refuted with all attributes (2.31 or more at ε 1), not with centres alone",
-    "fastlloyd": "refuted (1.63 or more by centres, 4.03 with its updates): its first noise has the "
-    "seed 0, and sums and counts share a seed; not refuted with new seeds",
-    "pemeans": "not refuted by centres; for more than 32 columns its other function is refuted (3.09 "
-    "or more): one number is the noise of all coordinates",
+    "fastlloyd": "refuted (1.63 or more by centres, 4.03 with its updates): its first noise has "
+    "the seed 0, and sums and counts share a seed; not refuted with new seeds",
+    "pemeans": "not refuted by centres; for more than 32 columns its other function is refuted "
+    "(3.09 or more): one number is the noise of all coordinates",
     "google": "not refuted; its code ends with an error without records",
     "dpm": "not refuted; its code ends with an error on small data",
     "emmc": "refuted (3.98 or more at ε 1)",
