@@ -26,10 +26,6 @@ _OF_CODE = (
 )  # fmt: skip
 
 
-#: Mark of a pair that is not in a usual audit.
-_ONLY_NAMED = " (only with --scenario)"
-
-
 def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
     """Audit one method in one scenario, list its scenarios, or show what an audit can detect.
 
@@ -82,7 +78,10 @@ def _seed(given: argparse.Namespace) -> int:
 def _external(given: argparse.Namespace) -> tuple[Report, str]:
     if given.list:
         listed = [
-            {"name": one.name, "says": one.description + _ONLY_NAMED * (not one.usual)}
+            {
+                "name": one.name,
+                "says": one.description + " (only with --scenario)" * (not one.usual),
+            }
             for one in PAIRS.values()
         ]
         lines = [f"{one['name']:<24} {one['says']}" for one in listed]

@@ -30,10 +30,7 @@ def sheet_pdf(page: bytes) -> bytes:
 
 
 def _without_empty_resources(_: Any, pdf: Any) -> None:
-    """Remove lists of patterns and shadings, since the sheet has none.
-
-    Some checkers of PDF/A approve no file with such lists, even if they are empty.
-    """
+    """Remove empty lists of patterns and shadings, which some checkers of PDF/A don't approve."""
     for one in pdf.objects:
         for name in ("Pattern", "Shading"):
             if isinstance(one, dict) and one.get(name) == {}:

@@ -274,11 +274,9 @@ def _progress(state: CompareState, request: SweepRequest) -> None:
         # A note below names the runs that are impossible on a data set; a repetition would not
         # help.
         if (job and job.running) or (pieces and not (job and job.result is not None)):
-            runs, needed = sum(one.settings * len(one.seeds) for one in pieces), seconds(pieces)
-            time = f"{needed / 60:.0f} min" if needed > 90 else f"{max(needed, 1):.0f} s"
             job_button(
                 job,
-                f"Run {runs:,} ({time})",
+                _run_label(pieces),
                 begin_all,
                 key="compare:run",
                 cancel="Cancel",
@@ -286,6 +284,12 @@ def _progress(state: CompareState, request: SweepRequest) -> None:
                 type="primary",
                 icon=":material/play_arrow:",
             )
+
+
+def _run_label(pieces: Sequence[Plan]) -> str:
+    runs, needed = sum(one.settings * len(one.seeds) for one in pieces), seconds(pieces)
+    time = f"{needed / 60:.0f} min" if needed > 90 else f"{max(needed, 1):.0f} s"
+    return f"Run {runs:,} ({time})"
 
 
 def _charts(

@@ -231,9 +231,12 @@ def _proposed(
         pair[axis] = name
         ask(pair[0], pair[1], every)
 
-    for axis, (place, label) in enumerate(zip(st.columns(2), ("Across", "Upwards"), strict=True)):
+    for axis, place in enumerate(st.columns(2)):
         base_key, keep = f"own:{'xy'[axis]}:{base}", partial(choose, axis)
-        place.selectbox(label, **following(base_key, (across, up)[axis], keep, columns))
+        place.selectbox(
+            "Upwards" if axis else "Across",
+            **following(base_key, (across, up)[axis], keep, columns),
+        )
     if lon_first((up, across)) == [across, up]:
         axes = ("longitude", "latitude") if placed((across, up)) else ("x", "y")
         show_caption(f"As on every map, {axes[0]} is shown across and {axes[1]} upwards.")
