@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,7 +31,7 @@ from dpviz.experiments.benchmark import (
 )
 from dpviz.families import CARDS, FAMILIES, score_of
 from dpviz.metrics.bands import band
-from tests.benchmarks import peers_table
+from tests.benchmarks import peers_table, rows_croissant
 from tests.benchmarks.bench_peers import PEERS
 from tests.benchmarks.bench_utility import DIGITS, FRESH, ROWS
 from tests.benchmarks.sets import SETS
@@ -211,3 +213,15 @@ def test_the_table_of_peers_is_that_of_its_rows():
     assert max(records for records, _ in sizes) == 2_310
     assert {min(one for _, one in sizes), max(one for _, one in sizes)} == {8, 128}
     assert peers_table.rows()["nicv_ratio"].min() >= 1
+
+
+def test_the_rows_are_described_as_they_are():
+    """mlcroissant accepts the description; hashes and columns are those of the files."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of libraries that mlcroissant imports
+        import mlcroissant
+
+        found = mlcroissant.Dataset(jsonld=rows_croissant.FILE)
+    assert not found.metadata.issues.errors
+    assert not found.metadata.issues.warnings
+    assert json.loads(rows_croissant.FILE.read_text("utf-8")) == rows_croissant.described()
