@@ -402,6 +402,8 @@ def test_a_release_takes_the_columns_along(opened, visits: Path) -> None:
     step_of_release(watched, "File")
     chosen = watched.page.get_by_test_id("stMultiSelect").inner_text()
     assert re.findall("lon|lat", chosen) == ["lon", "lat"]
+    back(watched)  # to the step that was open before
+    settle(watched)
     back(watched)
     expect(watched, "visits.csv")
 
