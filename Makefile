@@ -11,16 +11,17 @@ export PYTHONDONTWRITEBYTECODE :=
 run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py
 
-# Lint and types run in parallel with the first tests. There are three test processes, because two
+# Lint and types run in parallel with the first tests. There are four test processes, because two
 # processors wait for browsers and servers a quarter of the time. A process that has finished its
 # tests takes over waiting tests of another process.
-PYTEST := -m pytest -n 3 --dist worksteal
+PYTEST := -m pytest -n 4 --dist worksteal
 
 test: $(VENV)/test.stamp browser
 	$(MAKE) --no-print-directory --jobs=3 lint types unit
 
 test-all: $(VENV)/test.stamp browser
 	$(MAKE) --no-print-directory --jobs=3 lint types every
+	$(MAKE) --no-print-directory newest
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .

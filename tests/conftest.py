@@ -17,10 +17,11 @@ from dpviz.ui.explorer import PREPARED
 from tests.method import concerns
 from tests.support import sentences
 from tests.support.cluster import dask_workers  # noqa: F401 - a fixture
+from tests.support.tiers import DAILY_EXAMPLES
 
 #: Number of cases of a test for every day, unless a mark names the cases or their number. All cases
 #: of a test run nearly the same lines.
-MOST_CASES = 8
+MOST_CASES = 6
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -35,7 +36,7 @@ def reference_file(name: str) -> Path:
 sentences.watch()
 # No deadlines: a slow run on a busy machine is not a fault.
 settings.register_profile("untimed", deadline=None)
-settings.register_profile("daily", deadline=None, max_examples=40)
+settings.register_profile("daily", deadline=None, max_examples=DAILY_EXAMPLES)
 settings.load_profile("untimed")
 
 
@@ -47,8 +48,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown() -> Iterator[None]:
-    """Let a test fail if one of its error messages has a fault."""
+    """Let a test fail if one of its error messages has a fault; stop the jobs of its pages."""
     yield
+    # Without a browser nobody closes a page, so its jobs would compute while other tests run.
+    if "dpviz.ui.session.job" in sys.modules:
+        importlib.import_module("dpviz.ui.session.job").cancel_all()
     if faults := sentences.found():
         pytest.fail("\n".join(faults), pytrace=False)
 

@@ -25,9 +25,9 @@ from dpviz.grid.domain import (
     flat_cells,
     grid_shape,
 )
-from tests.support.tiers import daily
+from tests.support.tiers import daily, examples
 
-quick = settings(max_examples=150, deadline=None)
+quick = examples(150)
 quick_with_fixture = settings(quick, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 #: Intervals that are difficult for floating point: offsets, signs, very different sizes.

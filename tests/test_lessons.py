@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dpviz.teaching.lessons
 from dpviz.base.errors import InputError
 from dpviz.teaching.lessons.parser import FRONT, STEP, Known, filled, parse_condition, parse_lesson
+from tests.support.tiers import examples
 
 FACTS = ("epsilon", "clusters")
 GOOD = """title = "A title"
@@ -126,7 +127,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.one_of(
     st.text(max_size=300),
     st.lists(st.one_of(PIECES, st.text(max_size=12)), max_size=30).map("\n".join),

@@ -6,17 +6,18 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from dpviz.privacy.noise_source import SeededNoise, Silenced
+from tests.support.tiers import examples
 
 #: Seeds are fixed, so each test either always passes or always fails. With a new stream, a test
 #: fails by chance with this probability.
 FALSE_ALARM = 1e-4
 
-quick = settings(max_examples=40, deadline=None)
+quick = examples(40)
 
 
 @quick

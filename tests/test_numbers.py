@@ -6,11 +6,12 @@ import math
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.base.numbers import decimals, readable
 from tests.support import ROOT
+from tests.support.tiers import examples
 
 _PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
@@ -48,7 +49,7 @@ def test_digits() -> None:
     assert readable(0.123456, 1) == "0.1"
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 6))
 def test_what_is_written_is_the_rounded_number(value: float, digits: int) -> None:
     text = readable(value, digits)

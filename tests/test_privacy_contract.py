@@ -594,13 +594,14 @@ def assert_noisy(request: Request, heard: float | None, noise: SeededNoise) -> N
         assert request.answer[0] == np.searchsorted(below, pick, side="right")
 
 
-@pytest.mark.some(1000)
-@each_unit
-def test_half_of_the_budget_is_refused(case: Case, relation: Relation, cap: int) -> None:
-    accountant = Accountant(SeededNoise(0), 0.5, Neighbours(relation=relation, cap=cap))
-    with pytest.raises(PrivacyRefusal, match=r"but only .* of 0\.5 is left"):
-        case.run(accountant, 1.0)
-    assert accountant.ledger.epsilon <= 0.5 * (1 + 1e-9)
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("cap", daily(CAPS, lambda cap: cap == 2))
+def test_half_of_the_budget_is_refused(relation: Relation, cap: int) -> None:
+    for case in CASES:
+        accountant = Accountant(SeededNoise(0), 0.5, Neighbours(relation=relation, cap=cap))
+        with pytest.raises(PrivacyRefusal, match=r"but only .* of 0\.5 is left"):
+            case.run(accountant, 1.0)
+        assert accountant.ledger.epsilon <= 0.5 * (1 + 1e-9), case
 
 
 def test_cases_cover_every_method_that_spends() -> None:

@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpviz.base.serialize import csv_bytes, no_formula, no_formulas
@@ -17,6 +17,7 @@ from dpviz.commands.command_line import main
 from dpviz.grid.domain import Domain
 from dpviz.release.tables import cells_csv, centers_csv
 from tests.support import ROOT
+from tests.support.tiers import examples
 
 HOSTILE = (
     "=cmd|' /C calc'!A0", "+1+cmd", "-2+3", "@SUM(1+1)", "\t=1", "\r=1", "\n=1", "=1",
@@ -165,7 +166,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_siz
 SEEDS = st.integers(-(2**63), 2**63 - 1)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.tuples(st.floats(), SEEDS, DOMAINS, WORDS, st.booleans()), min_size=1))
 @example([(-1.5, -3, "-180.0,180.0;-90.0,90.0", "-1e-300", True)])
 def test_pandas_reads_what_was_written(rows) -> None:

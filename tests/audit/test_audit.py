@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
@@ -49,8 +49,9 @@ from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.methods.privthr import pruned_threshold
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source, cluster
+from tests.support.tiers import examples
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 
 SPENDING = tuple(name for name, card in CARDS.items() if card.spends)
 

@@ -41,6 +41,7 @@ def run(folder, *lines):
     )  # fmt: skip
 
 
+@pytest.mark.exhaustive(reason="other tests of this file run the page's method and both commands")
 def test_the_page_alone_brings_a_method_into_the_benchmark_and_the_audit(tmp_path):
     lines = of_page(tmp_path)
     assert [shlex.split(line)[1:3] for line in lines] == [
@@ -73,6 +74,7 @@ def test_the_audit_refutes_the_mistake_of_the_page(tmp_path):
     assert "REFUTED" in run(tmp_path, command).stdout
 
 
+@pytest.mark.daily("many")
 @pytest.mark.parametrize("scenario", ["far", "many"])
 def test_an_audit_finds_a_method_that_reads_records_without_the_accountant(tmp_path, scenario):
     """The cheat is only on data of many records if the pair has many."""

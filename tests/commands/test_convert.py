@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dpviz
@@ -18,6 +18,7 @@ from dpviz.commands.command_line import main
 from dpviz.data.conversion import Converted
 from dpviz.data.reading.read import read_table
 from dpviz.data.units import identified
+from tests.support.tiers import examples
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ CELL = st.one_of(NUMBER, st.none())
 NAMES = st.lists(TEXT.filter(str.strip), min_size=3, max_size=3, unique_by=str.strip)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     names=NAMES,
     rows=st.lists(st.tuples(CELL, CELL, st.one_of(TEXT, NUMBER)), min_size=1, max_size=30),
@@ -124,7 +125,7 @@ def test_a_release_reads_the_values_that_exploring_shows(names, rows, parquet, t
         assert found.dropped == expected.dropped
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     values=st.lists(NUMBER, min_size=2, max_size=20),
     people=st.lists(st.one_of(TEXT, st.integers(0, 10**20).map(str)), min_size=20, max_size=20),

@@ -26,7 +26,7 @@ from dpviz.kmeans.space import GEOMETRIES
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 
 LINES = 1_000
-PARTS = 8
+PARTS = 16
 #: CPU seconds (other programs do not change them), and seconds of waiting for an event.
 SECONDS, WAITING = 20, 60
 

@@ -18,6 +18,7 @@ from dpviz.data.background import MOST_BYTES, clipped, coastlines, read_backgrou
 from dpviz.data.cities import box_around, cities, city_of, city_width
 from dpviz.data.scale import METRES_PER_DEGREE, length, scale_of
 from dpviz.grid.domain import Domain
+from tests.support.tiers import examples
 
 PLACE = st.integers(-40, 40)
 LINE = st.lists(st.tuples(PLACE, PLACE), min_size=2, max_size=12, unique=True)
@@ -237,7 +238,7 @@ thread.join()
 
 
 @given(seed=st.integers(0, 2**32 - 1), piece=st.integers(1, 7))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_pieces_of_a_line_are_one_line(seed, piece):
     rng = np.random.default_rng(seed)
     lines = shapely.linestrings(

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz import EUGkM
@@ -21,6 +21,7 @@ from dpviz.data.geographic import (
 from dpviz.data.reading.proposal import words_of
 from dpviz.data.stored import stored
 from dpviz.grid.domain import Domain
+from tests.support.tiers import examples
 
 NAMES = [
     ("lon", "lat"),
@@ -142,7 +143,7 @@ NAME = st.tuples(st.sampled_from(["", "_", " "]), st.lists(WORDS, max_size=3)).m
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(NAME, NAME)
 def test_any_names_have_one_order_or_none(one, other):
     orders = placed((one, other)), placed((other, one))

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.data.dataset import Dataset
@@ -25,6 +25,7 @@ from dpviz.data.stored import stored
 from dpviz.data.stored_units import capped
 from dpviz.data.units import cap_records, identified, is_rounded
 from tests.support.files import sheet, workbook
+from tests.support.tiers import examples
 
 #: Largest number up to which all whole numbers of a type are exact.
 LIMITS = {"float16": 2**11, "float32": 2**24, "float64": 2**53}
@@ -161,7 +162,7 @@ def test_beyond_its_exact_range_a_float_names_nobody(make: Callable[..., Any], k
     assert names_of(source, name) == [None if i in none else one for i, one in enumerate(texts)]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     make=st.sampled_from(TYPED[:9]),
     kind=st.sampled_from([*LIMITS]),

@@ -24,6 +24,7 @@ from dpviz.data.source import STORES, store_origin
 from dpviz.data.stored import Stored, is_stored, stored
 from dpviz.grid.counts import quantize
 from dpviz.grid.domain import Domain
+from tests.support.tiers import examples
 
 POINTS = np.random.default_rng(1).normal(size=(1_000, 2)).round(1)
 
@@ -93,7 +94,7 @@ def test_row_groups_of_a_large_file_are_parts(folder, monkeypatch):
     assert np.array_equal(all_of(found)[0], POINTS[301:])
 
 
-@settings(deadline=None, max_examples=30)  # writes files
+@examples(30)  # writes files
 @given(
     sizes=st.lists(st.integers(0, 40), min_size=1, max_size=5),
     chunk=st.integers(1, 50),
@@ -584,7 +585,7 @@ ALIKE = st.lists(st.sampled_from(CELLS), min_size=1, max_size=2).flatmap(
 )
 
 
-@settings(deadline=None, max_examples=60)  # writes files
+@examples(60)  # writes files
 @example(files=[[], [("1,234", "2")]], mark=";", first="3,5", header=True, leave_out=False)
 @example(files=[[], [("", "2")]], mark=",", first="3.5", header=True, leave_out=False)
 @given(

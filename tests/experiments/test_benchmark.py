@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.docs.site import pages
@@ -36,6 +36,7 @@ from tests.benchmarks.bench_peers import PEERS
 from tests.benchmarks.bench_utility import DIGITS, FRESH, ROWS
 from tests.benchmarks.sets import SETS
 from tests.support.benchmark import summarised, write
+from tests.support.tiers import examples
 
 
 def facts(name: str, seen: bool = False) -> SetFacts:
@@ -58,7 +59,7 @@ def rows(numbers: dict[tuple[str, str, float], list[float]]) -> pd.DataFrame:
 
 
 @given(st.lists(st.floats(1, 1e6), min_size=1, max_size=40))
-@settings(max_examples=50)
+@examples(50)
 def test_cells_sum_up_the_rows(values: list[float]) -> None:
     (cell,) = summarised(rows({("a", "eugkm", 0.1): values})).to_dict("records")
     expected = band(values)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -35,6 +35,7 @@ from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.scores import OF_LABELS
 from dpviz.wavecluster.truth import run
+from tests.support.tiers import examples
 
 SPENDING = [name for name, card in CARDS.items() if card.spends]
 
@@ -151,7 +152,7 @@ def plain_quantile(values: list[float], share: float) -> float:
     return ordered[rank - 1] + (place - rank) * (ordered[rank] - ordered[rank - 1])
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60))
 def test_band_is_that_of_the_rule(values: list[float]) -> None:
     # If all values are whole, the ends of a band are rounded; the value 0.5 prevents this.
@@ -164,7 +165,7 @@ def test_band_is_that_of_the_rule(values: list[float]) -> None:
         assert (found.low, found.high) == (min(values), max(values))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=200))
 def test_ends_of_counts_are_whole_and_no_nearer(values: list[int]) -> None:
     found = band(values)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -20,12 +20,13 @@ from dpviz.kmeans.headline import headline, placed
 from dpviz.wavecluster.components import connected_components
 from tests.figures.test_kmeans import scene as of_centres
 from tests.figures.test_wavecluster import method_with, scene
+from tests.support.tiers import examples
 
 # A quarter of the cells is significant, so that there are several clusters.
 masks = arrays(np.uint8, (12, 12), elements=st.integers(0, 3), fill=st.nothing()).map(
     lambda cells: cells == 3
 )
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 
 BASE = scene("tiny8", grid=24, method="privthr")
 

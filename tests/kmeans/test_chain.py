@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -27,9 +27,10 @@ from dpviz.kmeans.chain import (
     run_chain,
     start,
 )
+from tests.support.tiers import examples
 
-quick = settings(max_examples=40, deadline=None)
-often = settings(max_examples=200, deadline=None)
+quick = examples(40)
+often = examples(200)
 
 
 # -- definitions -------------------------------------------------------------------------
@@ -388,7 +389,7 @@ def test_only_counts_of_zero_are_equal_shares() -> None:
 # -- parity ------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     seed=st.integers(0, 2**32),
     t=st.integers(1, 5),

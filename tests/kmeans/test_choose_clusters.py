@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -41,12 +41,13 @@ from dpviz.kmeans.truth import run_kmeans
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.noise_source import SeededNoise
+from tests.support.tiers import examples
 
 Floats = NDArray[np.float64]
 
 BOX = Domain(((-1.0, 1.0), (-1.0, 1.0)))
 
-quick = settings(max_examples=40, deadline=None)
+quick = examples(40)
 seeds = st.integers(0, 2**32 - 1)
 
 

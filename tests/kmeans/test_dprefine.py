@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -49,12 +49,13 @@ from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant, k_norm
 from dpviz.privacy.noise_source import SeededNoise, Silenced, unit_k_norm
 from dpviz.privacy.secure import LATTICE, SecureAccountant
+from tests.support.tiers import examples
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 
 Floats = NDArray[np.float64]
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 
 
 def box(ndim: int) -> Domain:

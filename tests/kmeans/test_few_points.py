@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz import TrueKMeans
@@ -20,6 +20,7 @@ from dpviz.kmeans.stored import StoredRecords
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth
 from tests.support.parts import stored_parts
+from tests.support.tiers import examples
 
 BOX = Domain(((-1.0, 3.0), (-1.0, 3.0)))
 
@@ -31,7 +32,7 @@ def distinct(centers: np.ndarray) -> int:
     return len(np.unique(np.round(centers, 9), axis=0))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     places=st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=5, unique=True),
     each=st.integers(1, 30),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
@@ -49,6 +49,7 @@ from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.noise_source import SeededNoise, Silenced
 from dpviz.privacy.secure import LATTICE
 from tests.support.replaying import Recorder, Request
+from tests.support.tiers import examples
 
 SPENDING = tuple(name for name, entry in KMEANS.items() if entry.card.spends)
 VARIANTS = ("sound", "published")
@@ -213,7 +214,7 @@ def refusal(run: Any) -> str | None:
 # -- every method ------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     config=configs(every),
     ndim=st.sampled_from([1, 2, 2, 3]),
@@ -355,7 +356,7 @@ def test_runs_leave_records_and_other_runs_alone(
         assert_same(run_kmeans(used_records, config, SeededNoise(0)), fresh)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(config=configs(every), seed=st.integers(0, 99))
 def test_every_stream_of_randomness_is_used_once(config: KMeansConfig, seed: int) -> None:
     # Two uses of one stream are not independent: a record's random set would reveal the noise on
@@ -689,7 +690,7 @@ def promises(config: KMeansConfig) -> bool:
     return claim(KMEANS[config.method].card, config, domain_of(2)).private
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     config=configs(PRIVATE).filter(promises),
     ndim=st.sampled_from([1, 2, 3]),
@@ -770,7 +771,7 @@ def joiners(rng: np.random.Generator, number: int, ndim: int, kind: str) -> NDAr
     return place(rng.random((number, ndim)))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     config=configs(LAPLACE).filter(promises),
     ndim=st.sampled_from([1, 2, 3]),
@@ -992,7 +993,7 @@ def test_contour_deals_an_iterations_budget_by_hand() -> None:
     assert deal(centers[:1], 0.5).tolist() == [0.5]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seed=seeds, K=st.integers(1, 6), epsilon=st.sampled_from([0.1, 1.0, 3.3]))
 def test_no_cluster_gets_more_than_its_iteration_has(seed: int, K: int, epsilon: float) -> None:
     rng = np.random.default_rng(seed)
@@ -1215,7 +1216,7 @@ def relatives(rng: np.random.Generator, clusters: int, ndim: int) -> NDArray[np.
 
 
 @given(seeds, st.integers(1, 4), st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_record_tells_candidates_apart_by_more_than_the_bound(
     seed: int, clusters: int, ndim: int
 ) -> None:
@@ -1250,7 +1251,7 @@ def test_alike_candidates_need_less_noise() -> None:
 
 
 @given(seeds, st.integers(1, 5), st.integers(1, 3), st.integers(0, 300))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_excess_is_the_wcss_beyond_what_all_sets_share(
     seed: int, clusters: int, ndim: int, n: int
 ) -> None:

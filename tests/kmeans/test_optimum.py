@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -21,8 +21,9 @@ from dpviz.kmeans.start import best_of
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.privacy.noise_source import SeededNoise
 from tests.conftest import reference_file
+from tests.support.tiers import examples
 
-quick = settings(max_examples=100, deadline=None)
+quick = examples(100)
 seeds = st.integers(0, 2**32)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
@@ -63,12 +63,13 @@ from dpviz.kmeans.start import (
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.noise_source import SeededNoise, Silenced
+from tests.support.tiers import examples
 
 #: The seeds are fixed, so a test passes always or never. With new random streams, a test would
 #: fail by chance with this probability.
 FALSE_ALARM = 1e-4
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 
 #: Few columns and many columns, to test that wide data give the same results.
 DIMS = (1, 2, 3, 16, 17, 50)
@@ -155,7 +156,7 @@ def silent(seed: int = 0, epsilon: float = 1.0) -> Accountant:
 # -- passes ------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(case=cases(), chunk=st.sampled_from([1, 3, 7, 39, 40, 1000]))
 def test_passes_are_those_of_the_definitions(
     case: tuple[NDArray, NDArray, bool], chunk: int
@@ -175,7 +176,7 @@ def test_passes_are_those_of_the_definitions(
     assert error == pytest.approx(plain_error(points, centers), rel=0 if exact else 1e-12)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     case=cases(least=1),
     chunk=st.sampled_from([1, 3, 7, 39, 40, 1000]),
@@ -549,7 +550,7 @@ def joined(rng: np.random.Generator, kind: str, centers: NDArray, ndim: int) -> 
     return rng.random(ndim) if kind == "anywhere" else (centers[0] + 1) / 2
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(
     seed=seeds,
     d=st.sampled_from(DIMS),
@@ -579,7 +580,7 @@ steps_of = st.integers(1, 12) | st.integers(1, 100)
 epsilons = st.sampled_from([0.05, 0.1, 0.3, 1.0, 7.7]) | st.floats(1e-6, 1e6)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(schedule=st.sampled_from(SCHEDULES), epsilon=epsilons, steps=steps_of)
 def test_shares_sum_to_epsilon_exactly(schedule: Any, epsilon: float, steps: int) -> None:
     shares = budgets(schedule, epsilon, steps)
@@ -715,7 +716,7 @@ def plain_projection(values: NDArray, total: float) -> NDArray:
     return np.maximum(values - high, 0)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(values=vectors, total=st.sampled_from([0.0, 1.0, 7.25]) | st.floats(0, 2000))
 def test_projection_onto_the_simplex(values: NDArray, total: float) -> None:
     found = onto_simplex(values, total)

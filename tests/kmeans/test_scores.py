@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
@@ -35,8 +35,9 @@ from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.noise_source import SeededNoise, Silenced
 from tests.conftest import reference_file
+from tests.support.tiers import examples
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 
 seeds = st.integers(0, 2**32)
 
@@ -273,7 +274,7 @@ def test_wcss_in_the_ball_is_that_of_records_drawn_into_it() -> None:
         assert scores["space_ratio"] == scores["nicv_ratio"] == pytest.approx(3.5 / (3.5 - 5 / 6))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=seeds, K=st.integers(1, 4), geometry=st.sampled_from(GEOMETRIES))
 def test_no_run_is_better_in_its_space_than_the_truth_there(
     seed: int, K: int, geometry: Any

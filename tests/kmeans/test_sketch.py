@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -26,8 +26,9 @@ from dpviz.kmeans.space import Space
 from dpviz.kmeans.start import best_of
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.privacy.noise_source import SeededNoise
+from tests.support.tiers import examples
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 
 DOMAIN = Domain(((0.0, 10.0), (-5.0, 5.0)))
 
@@ -97,6 +98,7 @@ def test_runs_on_a_sketch_have_the_law_of_runs_on_all(many: Records, method: str
     assert stats.ks_2samp(errors[0], np.array(exact) / truth.errors[1]).pvalue < 0.001
 
 
+@pytest.mark.exhaustive(reason="a sketch is as good as all records, daily")
 def test_a_nested_grid_over_a_sketch_stays_small_and_places_centres(many: Records) -> None:
     config = KMeansConfig(method="dprefine", clusters=4, epsilon=10)
     whole, rough = (run_kmeans(one, config, SeededNoise(1)) for one in (many, Sketch.of(many)))

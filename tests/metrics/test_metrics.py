@@ -10,7 +10,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
@@ -42,8 +42,9 @@ from dpviz.wavecluster.pipeline import Source, Stages
 from dpviz.wavecluster.scores import SCORES
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth, run
+from tests.support.tiers import examples
 
-quick = settings(max_examples=150, deadline=None)
+quick = examples(150)
 
 TABLE_SCORES = (ocm, two_ce, f_measure, adjusted_rand, adjusted_mutual_information)
 

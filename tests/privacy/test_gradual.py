@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
@@ -24,10 +24,11 @@ from dpviz.wavecluster import budget_share
 from dpviz.wavecluster.budget_share import SHARES, Choice, choose_share
 from dpviz.wavecluster.methods import twostage
 from dpviz.wavecluster.parameters import Config
+from tests.support.tiers import examples
 
 Floats = NDArray[np.float64]
 
-quick = settings(max_examples=40, deadline=None)
+quick = examples(40)
 
 BUDGETS = (0.4, 0.5, 0.65, 0.8, 1.0)
 

@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
@@ -20,6 +20,7 @@ from dpviz.privacy.mechanisms import Accountant, k_norm
 from dpviz.privacy.noise_source import SeededNoise, Silenced, unit_k_norm
 from dpviz.privacy.rounded import k_norm_row
 from dpviz.privacy.secure import LATTICE, ROUNDED, SecureAccountant
+from tests.support.tiers import examples
 
 #: With the fixed seeds a test always passes or always fails. With new random numbers a correct test
 #: would fail with this probability.
@@ -49,7 +50,7 @@ def explored(entries: int, ball: int, rows: int) -> NDArray[np.float64]:
 LAWS = pytest.mark.parametrize(("law", "rows"), [(explored, 20_000), (rounded, 800)])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(values=st.lists(st.floats(-9, 9), min_size=6, max_size=6), ball=st.integers(0, 6))
 def test_norm_is_that_of_the_body(values: list[float], ball: int) -> None:
     table = np.array(values).reshape(1, 6)

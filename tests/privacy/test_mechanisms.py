@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
@@ -24,12 +24,13 @@ from dpviz.privacy.explain import (
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Spend, check_epsilon
 from dpviz.privacy.mechanisms import Accountant, interval_weights
 from dpviz.privacy.noise_source import SeededNoise
+from tests.support.tiers import examples
 
 #: With the fixed seeds a test always passes or always fails. With new random numbers a correct test
 #: would fail with this probability.
 FALSE_ALARM = 1e-4
 
-quick = settings(max_examples=80, deadline=None)
+quick = examples(80)
 
 units = st.builds(Neighbours, relation=st.sampled_from(RELATIONS), cap=st.integers(1, 50))
 

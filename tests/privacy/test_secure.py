@@ -11,7 +11,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
@@ -32,11 +32,12 @@ from dpviz.privacy.secure import LATTICE, CertifiedSpend, SecureAccountant, on_l
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source
+from tests.support.tiers import examples
 
 #: Release noise has no seed, so each statistical test fails by chance with this probability.
 FALSE_ALARM = 1e-6
 
-quick = settings(max_examples=40, deadline=None)
+quick = examples(40)
 
 units = st.builds(Neighbours, relation=st.sampled_from(RELATIONS), cap=st.integers(1, 50))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.commands.command_line import main
@@ -23,7 +23,7 @@ from dpviz.release.geojson import clusters, on_earth
 from dpviz.release.pictures import domain_svg
 from tests.release.test_files import Document, of_cells, of_centers
 from tests.support.countries import country_of, read_map, town
-from tests.support.tiers import daily
+from tests.support.tiers import daily, examples
 
 #: Options of a method of each family.
 METHODS = {"privthr": ("--grid", "32"), "eugkm": ("--clusters", "2")}
@@ -179,7 +179,7 @@ def documents(draw: st.DrawFn) -> Document:
 PLACED = ("clusters.geojson", "clusters.svg", "counts.svg")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(documents())
 def test_either_order_of_columns_gives_the_same_places(document: Document) -> None:
     one, other = files(document), files(turned(document))
@@ -204,7 +204,7 @@ def shapes(content: bytes) -> list[Any]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(documents())
 def test_places_are_those_of_the_domain_and_on_the_earth(document: Document) -> None:
     flat, names = clusters(document), document["domain"]["columns"]

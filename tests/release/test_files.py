@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import shapely
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from numpy.typing import NDArray
@@ -42,10 +42,11 @@ from dpviz.release.tables import margin
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.parameters import SYNOPSES, Config
 from tests.support import ROOT
+from tests.support.tiers import examples
 
 Document = dict[str, Any]
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 SVG = "{http://www.w3.org/2000/svg}"
 HTML = "{http://www.w3.org/1999/xhtml}"
 NASTY = ['<b>&"x', "a, 'b' \x00]]>\n/*"]

@@ -58,6 +58,7 @@ def tried(request: Request, records: int = 20_000, *, small: bool = False) -> Re
     return rehearse(request, made_up(BOX, records, small=small), draws=20)
 
 
+@pytest.mark.exhaustive(reason="other tests of this file rehearse plans and read what they say")
 def test_a_fine_grid_at_a_high_cap_invents_and_a_coarse_one_without_does_not() -> None:
     fine = tried(plan(grid=64, density=0.58, cap=3)).plan
     coarse = tried(plan(grid=16, density=0.8, epsilon=4.0)).plan

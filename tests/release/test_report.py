@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import jsonschema
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.base.errors import InputError
@@ -22,6 +22,7 @@ from dpviz.release.request import Request
 from dpviz.release.tables import cluster_facts, headline, quote, title
 from dpviz.wavecluster.parameters import Config
 from tests.release.test_files import HTML, Document, of_cells, of_centers
+from tests.support.tiers import examples
 
 BERLIN = [(13.0, 13.8), (52.3, 52.7)]
 
@@ -84,7 +85,7 @@ def test_other_results_have_other_words() -> None:
     assert headline(of_centers([[0.2, 0.3], [0.6, 0.7]], [4.0, 5.0])) == "2 centres"
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 5).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(1, 5)))))
 def test_no_cluster_that_may_be_noise_is_unmarked_anywhere(drawn) -> None:
     spots, chosen = drawn
@@ -103,7 +104,7 @@ def test_no_cluster_that_may_be_noise_is_unmarked_anywhere(drawn) -> None:
     assert quote(document).startswith(f"{words[sure]} hot spot")
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 400), st.integers(0, 4), st.booleans())
 def test_no_number_of_records_is_without_its_band(error, spots, known) -> None:
     document = with_bands(on_earth([], spots), error)

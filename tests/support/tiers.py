@@ -6,6 +6,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+#: In `make test`, a property is tried with a third of the examples of `make test-all`.
+DAILY_EXAMPLES = settings.get_profile("default").max_examples // 3
+
+
+def examples(number: int) -> settings:
+    """Number of examples of a property; `make test` tries a third of these."""
+    return settings(max_examples=number * settings.default.max_examples // 100)
 
 
 def daily(cases: Iterable[Any], chosen: Callable[[Any], bool]) -> list[Any]:

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
@@ -54,6 +54,7 @@ from dpviz.wavecluster.parameters import Config
 from tests.conftest import reference_file
 from tests.support import APP
 from tests.support.controls import control
+from tests.support.tiers import examples
 from tests.ui.test_kmeans import visit
 from tests.ui.test_wavecluster import cards, checked
 
@@ -524,6 +525,7 @@ def test_another_request_takes_the_place_of_a_running_one(slow):
     assert headings(test) == ["<b>Five shapes</b>"]
 
 
+@pytest.mark.exhaustive(reason="tests below draw the rest of a comparison on request")
 def test_long_work_begins_with_the_draws_that_are_fast(app, swept, monkeypatch):
     """A link always shows a result; the rest says how long it takes, and starts by one click."""
     per_draw = family_of("dplloyd").seconds("dplloyd", 30_000, ())
@@ -1388,7 +1390,7 @@ MINUS = r"\ensuremath{-}"
 ERRORS = st.floats(1e-4, 1e3)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.tuples(st.floats(-1e4, 1e4), ERRORS, st.integers(0, 1)), min_size=1, max_size=6))
 @example([(1234.567891, 30.0, 0), (-0.00001, 30.0, 0), (0.123456, 0.001, 1)])
 def test_decimals_of_a_latex_table_follow_the_standard_error(rows):

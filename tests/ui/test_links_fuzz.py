@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -132,16 +131,9 @@ def links(page: str, number: int) -> list[dict[str, str | list[str]]]:
 
 
 @pytest.fixture(autouse=True)
-def brief_jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def brief_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test does not wait for the jobs of a page; they end with the test."""
     monkeypatch.setattr(compare_runs, "_WAIT", 0.0)
-    yield
-    cancel_jobs()
-
-
-def cancel_jobs() -> None:
-    for one in list(job._JOBS):
-        one.cancel()
 
 
 def opened_in_time(page: str, link: dict[str, str | list[str]]) -> AppTest:
@@ -175,7 +167,7 @@ def test_any_link_opens_its_page_and_is_corrected_in_plain_sentences(
     number = LINKS.get(page, 20) if every else DAILY
     for link in links(page, number):
         test = opened_in_time(page, link)
-        cancel_jobs()
+        job.cancel_all()
         assert not test.exception, link
         for one in (*test.warning, *test.error):
             # Without escapes, the characters would be read as Markdown.

@@ -511,8 +511,7 @@ def test_the_one_recommended_plan_is_taken_by_a_button_and_stays_on_the_screen(
         return rehearse(*given, draws=12, **more)
 
     # Rehearsals of other tests that still wait would call this function, too.
-    for one in list(job._JOBS):
-        one.cancel()
+    for one in job.cancel_all():
         assert one.wait(60)
     monkeypatch.setattr(rehearsal_panel, "rehearse", quick)
     test = page(data="gaussians", nhat=10_000, **link)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -15,6 +15,7 @@ from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import NOISE_FREE, Truth
+from tests.support.tiers import examples
 
 masks = arrays(bool, (7, 9), elements=st.booleans())
 
@@ -52,7 +53,7 @@ def labels(mask: np.ndarray) -> np.ndarray:
     return connected_components(mask)[0]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(masks, masks)
 def test_the_share_of_wrong_cells_is_a_share(one, other):
     true, private = labels(one), labels(other)

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.data.dataset import Dataset
@@ -27,8 +27,9 @@ from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source, Stages, cluster
 from dpviz.wavecluster.threshold import Threshold
 from dpviz.wavecluster.truth import Truth, run, true_config
+from tests.support.tiers import examples
 
-quick = settings(max_examples=100, deadline=None)
+quick = examples(100)
 
 #: Coefficients W of cells in a cluster, and of cells beside a cluster; other cells are empty.
 HIGH, LOW = 100, 20

@@ -6,16 +6,17 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.diagnosis import outcome
 from dpviz.wavecluster.fates import fates
+from tests.support.tiers import examples
 
 masks = arrays(bool, (7, 9), elements=st.booleans())
-quick = settings(max_examples=200, deadline=None)
+quick = examples(200)
 
 
 def labels(mask: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
@@ -40,8 +40,9 @@ from dpviz.wavecluster.pipeline import Leaves, Run, Source, cluster
 from dpviz.wavecluster.threshold import density_threshold, positive_values
 from dpviz.wavecluster.truth import Truth, run
 from dpviz.wavecluster.wavelet import average_subband, rank_of, sensitivity
+from tests.support.tiers import examples
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 
 PRIVATE = tuple(name for name, entry in WAVECLUSTER.items() if entry.card.spends)
 WAVELETS = ("haar", "db2", "db5", "bior2.2", "rbio3.1", "coif1")
@@ -138,7 +139,7 @@ def assert_same(one: Run, other: Run) -> None:
 # -- every method ------------------------------------------------------------------------
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(source=sources, config=configs(), seed=st.integers(0, 999))
 def test_ledger_sums_to_epsilon_and_results_are_finite_and_reproducible(
     source: Source, config: Config, seed: int
@@ -177,7 +178,7 @@ def test_another_seed_gives_another_result(name: str) -> None:
     assert (one.counts != other.counts).mean() > 0.3
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(
     ndim=st.integers(1, 3),
     seed=seeds,
@@ -304,7 +305,7 @@ def algorithm_3(average: NDArray, percent: int, nonpositive: float) -> tuple[int
     return k, values[len(values) - k] if k else math.inf
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     seed=seeds,
     size=st.integers(20, 60) | st.integers(1, 20),
@@ -389,7 +390,7 @@ def largest_loss(
     return float(np.abs(first - second).max())
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     shape=st.sampled_from([(12,), (6, 6), (4, 5, 4)]),
     seed=seeds,

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -40,8 +40,9 @@ from dpviz.wavecluster.significant import (
     pooled_chances,
 )
 from dpviz.wavecluster.truth import Truth, run
+from tests.support.tiers import examples
 
-quick = settings(max_examples=30, deadline=None)
+quick = examples(30)
 
 SHAPES = [(16,), (16, 19), (16, 17, 18)]
 

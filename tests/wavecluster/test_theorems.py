@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.data.dataset import Dataset
@@ -19,6 +19,7 @@ from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.theorems import TAIL_ERROR, THEOREMS, k_bounds, lost, tail
 from dpviz.wavecluster.truth import Truth, run
 from dpviz.wavecluster.wavelet import average_subband, coefficient_weights
+from tests.support.tiers import examples
 
 HALF = 2**-0.5
 PAPER = {"ds1": (64, 0.58), "ds2": (40, 0.10), "ds3": (36, 0.23)}
@@ -49,14 +50,14 @@ def four_laplaces(value):
     return math.exp(-y) / 96 * (48 + 33 * y + 9 * y**2 + y**3)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.floats(1e-3, 40))
 def test_the_noise_of_a_haar_cell_has_its_closed_form(value):
     found = tail(((HALF, HALF), (HALF, HALF)), np.array([value]))[0]
     assert found == pytest.approx(four_laplaces(value), abs=TAIL_ERROR)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.floats(0.05, 3), st.floats(0.05, 3), st.floats(0.01, 30))
 def test_one_and_two_weights_have_their_closed_forms(first, second, value):
     one = tail(((first,),), np.array([value]))[0]
@@ -241,7 +242,7 @@ def test_there_is_no_theorem_about_the_others():
     assert k_bounds(truth, Config(method="wavecluster")) is None
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.integers(0, 2**32), st.sampled_from(list(THEOREMS)), st.floats(0.01, 10),
     st.floats(0.02, 0.98), st.floats(1e-6, 0.999), st.sampled_from(["haar", "db2"]),

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -21,8 +21,9 @@ from dpviz.wavecluster.threshold import (
     significant_cells,
 )
 from dpviz.wavecluster.wavelet import rank_of
+from tests.support.tiers import examples
 
-quick = settings(max_examples=150, deadline=None)
+quick = examples(150)
 
 #: Largest possible number of coefficients of a subband.
 MOST = MAX_CELLS // 2

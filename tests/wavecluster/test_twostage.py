@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import ndimage
@@ -70,10 +70,11 @@ from dpviz.wavecluster.random_field import (
 from dpviz.wavecluster.smoothing import WIDTHS, Smoothed, smoothed
 from dpviz.wavecluster.truth import Truth, run
 from dpviz.wavecluster.wavelet import average_subband, sums_blocks, wavelet_names
+from tests.support.tiers import examples
 
 Floats = NDArray[np.float64]
 
-quick = settings(max_examples=30, deadline=None)
+quick = examples(30)
 
 
 def source_of(counts: Any) -> Source:

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 import pywt
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -28,7 +28,7 @@ from dpviz.wavecluster.wavelet import (
     sensitivity,
     wavelet_names,
 )
-from tests.support.tiers import daily
+from tests.support.tiers import daily, examples
 
 WAVELETS = wavelet_names()
 SOME = ("haar", "db2", "db7", "sym5", "coif2", "bior2.2", "bior3.1", "rbio4.4", "dmey")
@@ -38,7 +38,7 @@ EVERY = daily(WAVELETS, SOME.__contains__)
 #: Grids with odd, short and unequal sides; most filters are longer than most sides.
 SHAPES = ((2,), (3,), (17,), (38,), (2, 2), (5, 5), (4, 10), (9, 3), (8, 8), (3, 4, 5))
 
-quick = settings(max_examples=40, deadline=None)
+quick = examples(40)
 
 
 def counts_of(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.int64]:
@@ -298,7 +298,7 @@ def neighbours(draw: st.DrawFn) -> tuple[NDArray, NDArray]:
     return counts, more
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     pair=neighbours(),
     wavelet=st.sampled_from(("haar", "db2", "db4", "sym4", "bior2.2", "bior3.1", "rbio3.1")),

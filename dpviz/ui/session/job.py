@@ -191,12 +191,18 @@ def _rests() -> float:
 _JOBS: WeakSet[Job] = WeakSet()
 
 
-@atexit.register
-def _end_all() -> None:
-    """Stop all jobs, because compiled code that runs while the interpreter shuts down may crash."""
+def cancel_all() -> list[Job]:
+    """Cancel the running jobs of all sessions; return these jobs."""
     running = [job for job in _JOBS if job.running]
     for job in running:
         job.cancel()
+    return running
+
+
+@atexit.register
+def _end_all() -> None:
+    """Stop all jobs, because compiled code that runs while the interpreter shuts down may crash."""
+    running = cancel_all()
     end = time.monotonic() + _SHUTDOWN
     for job in running:
         job.wait(max(end - time.monotonic(), 0.0))

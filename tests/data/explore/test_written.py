@@ -7,13 +7,14 @@ import string
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.base.errors import InputError
 from dpviz.data.conversion import as_csv, free_name
 from dpviz.data.reading.apart import Upload
 from dpviz.data.reading.read import read_counts, read_table
+from tests.support.tiers import examples
 
 MESSY = {
     "decimal commas": b"a;b;w\n1,5;2,25;x\n3;4,125;y z\n-0,5;1;\n",
@@ -58,7 +59,7 @@ def test_no_cell_has_a_line_break() -> None:
     assert lines == [b"x,t", b"1,a b", b"2,a b", b"3,a b", b"4,a b", b"5,a  b"]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.lists(
         st.tuples(

@@ -11,6 +11,7 @@ from dpviz.data.reading.far import box_without_far, far_sentence, over_180, turn
 from dpviz.data.reading.read import read_table
 from dpviz.data.samples import load_sample, sample_names
 from dpviz.grid.domain import Domain
+from tests.support.tiers import examples
 
 PLACE = ("lon", "lat")
 
@@ -126,7 +127,7 @@ def test_the_rows_are_named() -> None:
     assert said.endswith(': row 43, column "lat": "513412".')
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.integers(20, 400),
     st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)), max_size=25),

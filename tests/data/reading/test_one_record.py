@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.base.errors import InputError
@@ -18,6 +18,7 @@ from dpviz.data.conversion import as_csv
 from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.strict import lines
 from dpviz.data.units import identified
+from tests.support.tiers import examples
 
 
 def released(data, columns=("x",), unit="who", name=None):
@@ -131,7 +132,7 @@ def test_lines_are_rows_by_their_separators_as_they_are_when_split(first):
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_zeros_that_are_left_out_at_line_ends_change_no_shape(data):
     height, wide = data.draw(st.integers(2, 5)), data.draw(st.integers(2, 4))
     counts = np.array(
@@ -154,7 +155,7 @@ def test_zeros_that_are_left_out_at_line_ends_change_no_shape(data):
 
 
 @given(st.lists(st.text('a\n\r\0\u2028\x0b\x0c\x1c\x85,"', max_size=5), min_size=1, max_size=5))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_converted_csv_has_a_line_for_each_row(texts):
     table = read_table(pa.table({"x": [1.0] * len(texts), "name": texts}))
     data = as_csv(table)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.data.reading.proposal import first_columns
 from dpviz.data.reading.read import read_table
 from dpviz.data.reading.table import Table
+from tests.support.tiers import examples
 
 
 def table(**columns: object) -> Table:
@@ -85,7 +86,7 @@ def test_gaps_and_empty_columns_are_no_obstacle() -> None:
     assert first_columns(one, one.numeric_columns) == ("a", "c")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=2, unique=True))
 def test_any_names_give_two_different_columns(names: list[str]) -> None:
     rng = np.random.default_rng(0)

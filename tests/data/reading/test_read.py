@@ -43,6 +43,7 @@ from tests.support.parquet_by_hand import (
     varint,
     wide,
 )
+from tests.support.tiers import examples
 
 POINTS = np.array([[1.0, 2.5], [3.25, -4.0], [0.1, 1e-7]])
 
@@ -1125,7 +1126,7 @@ def test_a_field_in_quotation_marks_may_be_long_and_hold_separators():
     assert each(lines.encode()).points.tolist()[:2] == [[1, 1], [2, 2]]
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     st.lists(st.lists(st.sampled_from(['"', '""', ",", "a", "é", "1", " ", "\ufffd"]), max_size=9)),
     st.integers(1, 3),

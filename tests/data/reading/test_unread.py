@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.base.errors import InputError
@@ -21,6 +21,7 @@ from dpviz.data.reading.read import read_table
 from dpviz.data.reading.unread import NAMED, NO_ROWS, NamedRows, UnreadableError
 from dpviz.data.stored import stored
 from tests.support.files import sheet, workbook
+from tests.support.tiers import examples
 
 ROWS = 8000
 NAMES = ("id", "lon", "lat")
@@ -209,7 +210,7 @@ CELLS = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.lists(st.tuples(CELLS, CELLS, st.booleans()), max_size=12), st.sampled_from(",;\t"))
 def test_explorers_leave_out_as_many_rows_as_a_release(
     odd: list[tuple[str, str, bool]], mark: str
