@@ -24,6 +24,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 import pytest
+import streamlit as st
 from streamlit import net_util
 from streamlit.testing.v1 import AppTest
 from streamlit.web.server.server_util import is_url_from_allowed_origins
@@ -439,6 +440,23 @@ def test_a_request_for_the_page_begins_imports_and_a_session_begins_after_them(
     finally:
         server_module._loading.cache_clear()
     assert order == ["http", "loaded", "websocket", "websocket"]
+
+
+def test_imports_begin_when_the_server_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+
+    async def start() -> None:
+        async with server_module.in_browser(st.App(server_module.SCRIPT)):
+            assert await asyncio.to_thread(begun.wait, 30)
+
+    monkeypatch.setattr(server_module, "_load", begun.set)
+    monkeypatch.setattr(server_module, "install", lambda door: None)
+    monkeypatch.setattr(server_module.config, "get_option", lambda name: True)  # headless
+    server_module._loading.cache_clear()
+    try:
+        asyncio.run(start())
+    finally:
+        server_module._loading.cache_clear()
 
 
 def test_the_libraries_that_a_request_imports_are_there() -> None:

@@ -111,7 +111,7 @@ _MOST_NOTED = 20
 _SOON = 0.2
 
 #: Modules that import the large libraries of the pages. This takes longer than all other work for
-#: the first picture, so it begins when a browser asks for the page, which then loads scripts.
+#: the first picture, so it begins when the server starts, or when a browser asks for the page.
 _LIBRARIES = (
     *("dpviz.experiments.draws", "dpviz.figures.draws", "dpviz.wavecluster.significant"),
     *("scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.sparse", "scipy.special"),
@@ -272,6 +272,7 @@ async def in_browser(app: st.App) -> AsyncIterator[None]:
 
     The door is closed until a teacher opens it.
     """
+    _loading()
     if not config.get_option("server.headless"):
         if config.is_manually_set("browser.serverAddress"):
             name = config.get_option("browser.serverAddress")
