@@ -91,7 +91,8 @@ PEERS = {
         "hst", (*_COMMON, "pandas==2.3.3", "absl-py==2.5.1"), "google-research/google-research"
     ),
     "opendp": _peer(
-        "opendp", (*_COMMON, "scikit-learn==1.9.1", "opendp==0.15.0", "randomgen==2.5.1"),
+        "opendp",
+        (*_COMMON, "scikit-learn==1.9.1", "opendp==0.15.0", "randomgen==2.5.1"),
         "opendp/opendp@2663-clustering",
     ),
     "rugnik": _peer("rugnik", (*_COMMON, "scikit-learn==1.9.1")),
