@@ -20,7 +20,7 @@ from dpviz.families import CARDS
 
 HERE = Path(__file__).parent
 
-_SHARED = (HERE / "site.css", HERE / "site.js", HERE.parent / "ui" / "frontend" / "icon.svg")
+_SHARED = ("site.css", "site.js", "pages/peers.csv", "../ui/frontend/icon.svg")
 
 _EXTENSIONS = ("tables", "fenced_code", "toc", "def_list", "sane_lists")
 
@@ -57,7 +57,7 @@ def build(folder: Path) -> int:
     """Write the site into a folder; return the number of pages, or raise BrokenDocsError first."""
     rendered = [render(page) for page in pages().values()]
     files = {f"{one.page.path}.html": _whole(one) for one in rendered}
-    files |= {file.name: file.read_text(encoding="utf-8") for file in _SHARED}
+    files |= {file.name: file.read_text(encoding="utf-8") for file in map(HERE.joinpath, _SHARED)}
     files |= {f"figures/{name}.svg": svg for name, svg in figures.drawings().items()}
     files["index.js"] = _index(rendered)
     check(files)

@@ -37,7 +37,10 @@ _SYMPY = ("numpy==1.26.4", "scipy==1.13.1", "scikit-learn==1.3.2", "sympy==1.14.
 
 @dataclass(frozen=True, kw_only=True)
 class Peer:
-    """A peer: its adapter, the packages of its environment, and the repositories that it needs."""
+    """A peer: its adapter, the packages of its environment, and the repositories that it needs.
+
+    A repository is ``owner/name``, or ``owner/name@branch``.
+    """
 
     adapter: Path
     packages: tuple[str, ...]
@@ -52,14 +55,15 @@ class Peer:
         """Versions of the packages, and commits of the checkouts."""
         found = [*self.packages]
         for repository in self.repositories:
+            name, _, branch = repository.partition("@")
             try:
-                place = checkout(checkouts, repository)
+                place = checkout(checkouts, name)
             except MissingError:
                 continue
             told = subprocess.run(
-                ["git", "-C", place, "rev-parse", "HEAD"], capture_output=True, text=True
+                ["git", "-C", place, "rev-parse", branch or "HEAD"], capture_output=True, text=True
             )
-            found.append(f"{repository}@{told.stdout.strip()[:12]}")
+            found.append(f"{name}@{told.stdout.strip()[:12]}")
         return found
 
 
@@ -83,6 +87,15 @@ PEERS = {
     ),
     "emmc": _peer("emmc", (*_COMMON, "scikit-learn==1.9.1"), "UzL-PrivSec/dp-kmeans-max-cover"),
     "cedskmeans": _peer("cedskmeans", _SYMPY, "lbnl-cybersecurity/CEDSKMeans"),
+    "hst": _peer(
+        "hst", (*_COMMON, "pandas==2.3.3", "absl-py==2.5.1"), "google-research/google-research"
+    ),
+    "opendp": _peer(
+        "opendp",
+        (*_COMMON, "scikit-learn==1.9.1", "opendp==0.15.0", "randomgen==2.5.1"),
+        "opendp/opendp@2663-clustering",
+    ),
+    "rugnik": _peer("rugnik", (*_COMMON, "scikit-learn==1.9.1")),
 }
 
 _LOCK = Lock()
@@ -112,13 +125,15 @@ def environment(out: Path, packages: tuple[str, ...]) -> Path:
 
 def laid_out(checkouts: Path | None, repository: str, out: Path) -> Path:
     """Folder with the files of a checkout: the checkout itself, or a clone of a bare checkout."""
-    place = checkout(checkouts, repository)
+    name, _, branch = repository.partition("@")
+    place = checkout(checkouts, name)
     if (place / ".git").exists() or not (place / "HEAD").exists():
         return place
     clone = out / "checkouts" / repository.replace("/", "+")
     with _LOCK:
         if not (clone / ".git" / "whole").exists():
             command = ["git", "clone", "--quiet", "--depth", "1", f"file://{place}", str(clone)]
+            command[2:2] = ["--branch", branch] if branch else []
             subprocess.run(["rm", "-rf", str(clone)], check=True)
             made = subprocess.run(command, capture_output=True, text=True, check=False)
             if made.returncode:

@@ -26,7 +26,8 @@ FILE = FOLDER / "rows.croissant.json"
 #: Files of rows, and what they have.
 ROWS = {
     "utility_rows.parquet": "Draws of all private methods, and of peers: a row for each seed.",
-    "peers_rows.parquet": "Draws of peers that have no rows on all sets.",
+    "peers_rows.parquet": "Draws of peers that have no rows on all sets, and draws that explain "
+    "losses: DPLloyd with hardly any noise (epsilon 100,000), DP-Refine without some parts.",
 }
 
 KEYS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -168,6 +169,46 @@ def test_centres_of_a_peer_come_back_to_the_units_of_the_data(fake) -> None:
     centre = 43 + 50 * FRESH / 1e6
     points = (wide.points - centre) / 100
     assert row["nicv"] == pytest.approx((points**2).sum() / len(points))
+
+
+def test_a_peer_may_be_a_branch_of_a_bare_checkout(tmp_path) -> None:
+    made, bare = tmp_path / "made", tmp_path / "owner+name"
+
+    def git(*given: str | Path) -> None:
+        who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        subprocess.run(["git", *who, *map(str, given)], check=True, capture_output=True)
+
+    git("init", "--initial-branch", "main", made)
+    for branch in ("main", "other"):
+        git("-C", made, "checkout", "-B", branch)
+        (made / "code.py").write_text(branch)
+        git("-C", made, "add", "code.py")
+        git("-C", made, "commit", "-m", branch)
+    git("-C", made, "checkout", "main")
+    git("clone", "--bare", made, bare)
+    for name, code in (("owner/name", "main"), ("owner/name@other", "other")):
+        place = bench_peers.laid_out(tmp_path, name, tmp_path / "out")
+        assert (place / "code.py").read_text() == code
+    one = Peer(adapter=tmp_path, packages=(), repositories=("owner/name@other",))
+    (version,) = one.version(tmp_path)
+    assert re.fullmatch("owner/name@[0-9a-f]{12}", version)
+    assert version != replace(one, repositories=("owner/name",)).version(tmp_path)[0]
+
+
+def test_the_grid_rule_gives_centres_near_those_of_three_groups(tmp_path, monkeypatch) -> None:
+    """The rule is our own program; the number of cells is that of the formula for two columns."""
+    own = Peer(adapter=ADAPTERS / "adapter_rugnik.py", packages=())
+    monkeypatch.setattr(bench_peers, "PEERS", {"rugnik": own})
+    middles = np.array([[-0.6, -0.6], [0.0, 0.7], [0.6, -0.2]])
+    noise = np.random.default_rng(0).normal(scale=0.02, size=(3000, 2))
+    points = np.repeat(middles, 1000, axis=0) + noise
+    notes: list[str] = []
+    asked = [Row(data="toy", method="rugnik", epsilon=epsilon, seed=FRESH) for epsilon in (1, 1e-4)]
+    found = list(answers(asked, points, 3, tmp_path, None, 1, 60.0, notes))
+    assert [row.epsilon for row, _, _ in found] == [1]
+    centres = found[0][1]
+    assert np.abs(centres[np.argsort(centres[:, 0])] - middles).max() < 0.05
+    assert notes == ["rugnik gave 1 of 2 runs: ValueError: the rule gives 1 cells for 3 clusters"]
 
 
 # ---- the whole run

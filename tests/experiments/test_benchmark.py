@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.stats import norm
 
 from dpviz.docs.site import pages
 from dpviz.experiments.benchmark import (
@@ -203,17 +206,95 @@ def test_the_published_figures_are_those_of_the_published_rows() -> None:
             assert raw[name].min(skipna=True) >= 1
 
 
-@pytest.mark.exhaustive(reason="the table changes only with its measured rows")
-def test_the_table_of_peers_is_that_of_its_rows():
+@pytest.mark.exhaustive(reason="the tables change only with their measured rows")
+def test_the_tables_of_peers_are_those_of_their_rows():
     text = pages()["measured"].text
-    assert all(line in text for line in peers_table.lines())
-    verdicts = peers_table.verdicts(peers_table.rows(), "dprefine", "fastlloyd")
-    lost = [data for (data, _), verdict in verdicts.items() if verdict == "lost"]
-    assert f"DP-Refine loses {len(lost)} cells to FastLloyd" in text
-    sizes = [(one.records, one.columns) for name, one in benchmark().sets.items() if name in lost]
-    assert max(records for records, _ in sizes) == 2_310
-    assert {min(one for _, one in sizes), max(one for _, one in sizes)} == {8, 128}
+    assert "\n".join(peers_table.lines()) in text
+    assert "\n".join(peers_table.set_lines()) in text
+    assert peers_table.FILE.read_text(encoding="utf-8") == peers_table.text()
+    cells = peers_table.cells()
+    assert f"(8 to {cells['seeds'].max()} of them)" in text
+    for peer, part in cells.groupby("peer"):
+        measured = part["data"].nunique()
+        assert len(part) == 4 * measured
+        if measured < 20:
+            assert re.search(rf"{OTHERS[peer].title} on {measured}\b", text)
     assert peers_table.rows()["nicv_ratio"].min() >= 1
+    # Losses come first, and each has its reason.
+    lost = (cells[[*peers_table.OURS]] == "lost").any(axis=1)
+    assert (cells["dprefine"] == "lost").is_monotonic_decreasing
+    assert ((cells["reason"] != "") == lost).all()
+    assert set(cells["peer"]) == set(peers_table.AUDITS) == set(PEERS)
+    told = dict(zip(cells["peer"], cells["audit"], strict=True))
+    assert {peer for peer, audit in told.items() if audit == "refuted"} == {
+        "cedskmeans", "diffprivlib", "emmc", "fastlloyd",
+    }  # fmt: skip
+
+
+@pytest.mark.exhaustive(reason="the tables change only with their measured rows")
+def test_the_reasons_of_losses_to_peers_are_those_of_the_rows():
+    text, cells, sets = pages()["measured"].text, peers_table.cells(), benchmark().sets
+    lost = cells[cells["dprefine"] == "lost"]
+    by_peer = lost["peer"].value_counts()
+    assert set(by_peer.index) == set(peers_table.REASONS)
+    assert f"DP-Refine loses {by_peer['fastlloyd']} cells to FastLloyd" in text
+    sizes = [sets[name] for name in lost[lost["peer"] == "fastlloyd"]["data"]]
+    assert max(one.records for one in sizes) == 2_310
+    assert min(one.columns for one in sizes) == 8
+    assert max(one.columns for one in sizes) == 128
+    # CEDSKMeans has the same error at every epsilon: hardly any.
+    same = cells[(cells["peer"] == "cedskmeans") & (cells["seeds"] > 0)]["median_peer"]
+    assert f"at most {same.max():.3f}" in text
+    middle = utility_medians().loc["chameleon_t4_8k", 0.5]
+    ((_, grid),) = lost[lost["peer"] == "rugnik"].iterrows()
+    assert (grid["data"], grid["epsilon"]) == ("chameleon_t4_8k", 0.5)
+    said = (f"{one:.4f}" for one in (grid["median_dprefine"], grid["median_peer"], middle["eugkm"]))
+    assert "DP-Refine {}, RUGNIK {}, EUGkM {}".format(*said) in text
+    kept = pd.read_parquet(peers_table.FOLDER / "peers_rows.parquet")
+    theirs = kept[(kept["method"] == "rugnik") & (kept["data"] == "chameleon_t4_8k")]
+    theirs = theirs[theirs["epsilon"] == 0.5].set_index("seed")["nicv_ratio"]
+    for part, said in (
+        ("dprefine without its step", "without its last step, DP-Refine has {:.4f}"),
+        ("dprefine on a plain grid", "on a plain grid without this step {:.4f}"),
+    ):
+        own = kept[kept["method"] == part].set_index("seed")["nicv_ratio"]
+        assert said.format(own.median()) in text
+        assert peers_table.decided((own - theirs).to_numpy()) == "open"
+
+    only = cells[(cells["dplloyd"] == "lost") & (cells["dprefine"] != "lost")]
+    won = (only["dprefine"] == "won").sum()
+    assert f"Of the {len(only)} cells that only DPLloyd loses, DP-Refine wins {won}" in text
+    bare = kept[kept["epsilon"] == 1e5].groupby("data")["nicv_ratio"].median()
+    told = ", ".join(f"{name} {value:.2f}" for name, value in bare.sort_values().items())
+    assert f"error is: {told}." in text
+
+
+def test_the_noise_of_hst_is_for_one_count_too_few():
+    """Exact delta of Gaussian noise at epsilon 1, with one of 10 d + 1 counts forgotten."""
+
+    def delta(ratio):
+        return norm.cdf(ratio / 2 - 1 / ratio) - np.e * norm.cdf(-ratio / 2 - 1 / ratio)
+
+    for columns, said in ((2, "needs {:.1f} times"), (1, "at one column {:.1f} times")):
+        meant = brentq(lambda ratio: delta(ratio) - 5e-6, 1e-3, 9)
+        real = delta(meant * np.sqrt((10 * columns + 1) / (10 * columns)))
+        assert said.format(real / 5e-6) in pages()["measured"].text
+
+
+def utility_medians() -> pd.DataFrame:
+    table = pd.read_parquet(ROWS)
+    table = table[(table["variant"] == "sound") & (table["data"] == "chameleon_t4_8k")]
+    found = table.groupby(["data", "epsilon", "method"])["nicv_ratio"].median()
+    return found.unstack("method")
+
+
+def test_a_cell_is_decided_by_a_sign_test_with_enough_seeds():
+    better = np.full(peers_table.FEWEST, -0.1)
+    assert peers_table.decided(better[:-1]) == "few draws"
+    assert peers_table.decided(better) == "won"
+    assert peers_table.decided(-better) == "lost"
+    better[0] = 0.1
+    assert peers_table.decided(better) == "open"
 
 
 def test_the_rows_are_described_as_they_are():
