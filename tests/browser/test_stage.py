@@ -201,6 +201,25 @@ def test_a_tap_shows_the_other_map_in_the_same_place(explorer: Callable) -> None
     )
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_working_state.py checks the sentence")
+def test_on_a_phone_the_named_button_leads_to_the_upload(
+    app_url: Callable, open_page: Callable
+) -> None:
+    def narrow(shown: Page) -> None:
+        shown.set_viewport_size({"width": 390, "height": 844})
+
+    page = open_page(f"{app_url('app.py')}/?data=own", before=narrow).page
+    page.get_by_text("Load a file in the side bar (if it is closed, » at the top left").wait_for()
+    at_left = "document.querySelector('[data-testid=stFileUploader]')?.getBoundingClientRect().x"
+    assert not page.evaluate(f"{at_left} >= 0")
+    button = page.get_by_test_id("stExpandSidebarButton")
+    place = button.bounding_box()
+    assert place["x"] + place["width"] < 390 / 2
+    assert place["y"] + place["height"] < 60
+    button.click()
+    page.wait_for_function(f"() => {at_left} >= 0")
+
+
 # ---- the stage
 
 EPSILON = "() => Number(document.querySelector('.gtitle').textContent.match(/ε ([\\d.]+)/)[1])"

@@ -49,6 +49,7 @@ from dpviz.ui.compare.controls import budgets, parse_epsilons
 from dpviz.ui.compare.latex import latex_figure_of, latex_table_of
 from dpviz.ui.compare.links import command_lines, explorer_link, python_lines
 from dpviz.ui.compare.runs import Found, SweepRequest, fitting, offered
+from dpviz.ui.data.state import DataState
 from dpviz.ui.messages import plain_text
 from dpviz.wavecluster.parameters import Config
 from tests.conftest import reference_file
@@ -711,11 +712,11 @@ def test_a_range_that_is_empty_becomes_one_budget(app):
 def test_nothing_chosen_is_said(app):
     test = app(**SMALL)
     checked(control(test.multiselect, "compare:methods").set_value([]).run())
-    assert [one.value for one in test.error] == ["Choose at least one method on the left."]
+    assert [one.value for one in test.error] == [f"Choose at least one method {DataState.place}."]
     checked(control(test.multiselect, "compare:methods").set_value(["privqt"]).run())
     assert not test.error
     checked(control(test.multiselect, "compare:data").set_value([]).run())
-    assert [one.value for one in test.error] == ["Choose at least one data set on the left."]
+    assert [one.value for one in test.error] == [f"Choose at least one data set {DataState.place}."]
 
 
 def test_a_wrong_list_of_budgets_is_said_and_mended(app):
@@ -1240,7 +1241,7 @@ def test_the_domain_of_a_sample_set_is_the_variants_on_the_command_line_and_in_l
 
 def test_own_data_that_is_not_there_is_asked_for(app):
     test = app(**SMALL, data="own")
-    assert [one.value for one in test.error] == ["Load a file on the left."]
+    assert [one.value for one in test.error] == [f"Load a file {DataState.place}."]
     test = app(**SMALL, data="own,incomes")
     assert not test.error
     assert headings(test) == ["<b>Incomes and one person</b>"]

@@ -521,9 +521,9 @@ def _request(
         hint = "Choose at least one data set"
         if UPLOAD in state.get("data"):
             hint = "Leave rows out or choose other columns" if loaded() else "Load a file"
-        raise InputError(f"{hint} on the left.")
+        raise InputError(f"{hint} {state.place}.")
     if not methods:
-        raise InputError("Choose at least one method on the left.")
+        raise InputError(f"Choose at least one method {state.place}.")
     preset = PRESETS.get(state.get("preset"))
     subjects = {name: own if name == UPLOAD and own else _subject(preset, name) for name in data}
     families = families_of(methods)

@@ -219,17 +219,17 @@ def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: boo
             still = f" Still on the screen: {own.current.name}, {names}."
         show_error(failure + still)
     offer = partial(offer_rows, state, unread)
+    place = "above" if named else state.place
     if loaded and own is None:
         problem = "is loaded, but not on the screen yet:"
         if bad := unread.rows:
             them = "it" if bad == 1 else "them"
             problem = f"has {counted(bad, 'row')} that can't be read: leave {them} out, or"
         raise NothingLoadedError(
-            f"{shown(loaded.data.name)} {problem} choose other columns on the left.", offer
+            f"{shown(loaded.data.name)} {problem} choose other columns {place}.", offer
         )
     offer()
     if own is None:
-        place = "above" if named else "on the left"
         columns = columns_of(state.get("columns"))
         if memory.error:
             raise NothingLoadedError(
