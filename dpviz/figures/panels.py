@@ -73,9 +73,10 @@ def on(panel: int) -> dict[str, str]:
     return {"xaxis": f"x{suffix(panel)}", "yaxis": f"y{suffix(panel)}"}
 
 
-def place(row: tuple[int, int], slot: tuple[int, int], gap_x: float = 0.05) -> Extent:
+def place(
+    row: tuple[int, int], slot: tuple[int, int], gap_x: float = 0.05, gap_y: float = 0.12
+) -> Extent:
     """Range of a panel; ``row`` is (row, number of rows), ``slot`` (column, number of columns)."""
-    gap_y = 0.12
     wide = (1 - gap_x * (slot[1] - 1)) / slot[1]
     high = (1 - gap_y * (row[1] - 1)) / row[1]
     left, bottom = slot[0] * (wide + gap_x), (row[1] - 1 - row[0]) * (high + gap_y)

@@ -42,10 +42,10 @@ LOGO = str(FRONTEND / "logo.svg")
 _STAGE = (
     '<button type="button" class="dpv-stage" title="Large picture, key F. Its keys are shown when '
     'it opens">Present</button><p class="dpv-keys">'
-    '<span class="dpv-moves">→ or Page Down: more ε · ← or Page Up: less ε · N: redraw · </span>'
-    '<span class="dpv-steps">→ or Page Down: next step · ← or Page Up: back · </span>'
-    '<span class="dpv-scores">→ or Page Down: next score · ← or Page Up: back · </span>'
-    "Esc: leave · ?: these keys</p>"
+    '<span class="dpv-moves">→ Page Down: more ε<br>← Page Up: less ε<br>N: redraw · </span>'
+    '<span class="dpv-steps">→ Page Down: next step<br>← Page Up: back<br></span>'
+    '<span class="dpv-scores">→ Page Down: next score<br>← Page Up: back<br></span>'
+    "?: these keys</p>"
 )
 
 KEYS = {
