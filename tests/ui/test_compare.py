@@ -1261,7 +1261,11 @@ def test_own_data_is_loaded_on_the_page_itself(app):
     assert set(rows["neighbours"]) == {"replace_one"}
     assert set(rows.loc["visits.csv", "cap"]) == {1, 2}
     assert set(rows.loc["incomes", "cap"]) == {1}
-    assert any(one.value.startswith("Replace a file's name") for one in test.caption)
+    assert (
+        "The Python lines repeat the runs of the sample sets. The commands repeat all runs: run "
+        "them in the folder of visits.csv, or write its path instead of its name."
+        in [one.value for one in test.caption]
+    )
     first, second = test.code[-1].value.splitlines()
     assert "--unit who --cap 2" in first
     assert "--cap" not in second

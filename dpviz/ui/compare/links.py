@@ -42,6 +42,11 @@ def explorer_link(
     return {name: format_value(value) for name, value in values.items()}
 
 
+def file_words(request: SweepRequest, name: str) -> tuple[str, ...]:
+    """Name or path of a data set, and how it is read, as words of a command line."""
+    return (name == UPLOAD and request.file) or (request.subjects[name].dataset.name,)
+
+
 def command_lines(request: SweepRequest) -> list[str]:
     """Command lines that make all rows: one per data set, and per method with own options."""
     lines = []
@@ -100,7 +105,7 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
     options |= fitting(shared, methods)
     for method in methods:
         options |= _own_options(plan, method)
-    words = ["python", "-m", "dpviz", "sweep", subject.dataset.name]
+    words = ["python", "-m", "dpviz", "sweep", *file_words(request, name)]
     if not is_sample(subject):
         options |= _reading(plan, fitting(subject.settings, methods))
         if subject.dataset.counts is not None:

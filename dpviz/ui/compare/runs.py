@@ -65,12 +65,14 @@ class SweepRequest:
     """Runs to show on the page: a plan for each data set, by the data set's name in the link.
 
     The plans differ only in the data. ``unit`` is the column of persons of own data; ``public``
-    says whether the owner declares own data public.
+    says whether the owner declares own data public. ``file`` has its name or path, and how it is
+    read, as words of a command line.
     """
 
     plans: dict[str, Plan]
     unit: str | None = None
     public: bool = False
+    file: tuple[str, ...] = ()
 
     @property
     def any(self) -> Plan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -34,7 +35,7 @@ from dpviz.metrics.bands import ENOUGH, band_words, end_names
 from dpviz.ui.compare.controls import VIEWS, CompareState, sidebar
 from dpviz.ui.compare.illustrations import show_illustration
 from dpviz.ui.compare.latex import latex_figure_of, latex_table_of
-from dpviz.ui.compare.links import command_lines, explorer_link, python_lines
+from dpviz.ui.compare.links import command_lines, explorer_link, file_words, python_lines
 from dpviz.ui.compare.paper_sets import given_subjects, stand_in_words, take_along
 from dpviz.ui.compare.runs import (
     JOB,
@@ -518,11 +519,28 @@ def _behind(
     _show_differences(runs, dict.fromkeys(chart.score for chart in charts), axis, titles)
     if ranks is not None and len(ranks):
         _show_ranks(ranks, axis, titles)
-    if lines := python_lines(request):
+    lines, commands = python_lines(request), command_lines(request)
+    show_caption(_again_words(request, python=bool(lines)))
+    if lines:
         st.code(lines, language="python", wrap_lines=True)
-    st.code("\n".join(command_lines(request)), language="shell", wrap_lines=True)
-    if not all(map(is_sample, request.subjects.values())):
-        show_caption("Replace a file's name by its path on your computer.")
+    st.code("\n".join(commands), language="shell", wrap_lines=True)
+
+
+def _again_words(request: SweepRequest, *, python: bool) -> str:
+    """Which lines repeat which runs, and where to run the lines of a file."""
+    files = [
+        file_words(request, one)[0] for one, of in request.subjects.items() if not is_sample(of)
+    ]
+    if not files:
+        return "The Python lines repeat all runs, and so do the commands."
+    said = "The Python lines repeat the runs of the sample sets. " * python
+    said += "The commands repeat all runs"
+    # A path leads to its file from each folder.
+    if names := [shown(one, 80) for one in files if not os.path.isabs(one)]:
+        said += (
+            f": run them in the folder of {joined(names)}, or write its path instead of its name"
+        )
+    return f"{said}."
 
 
 def _titled(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:

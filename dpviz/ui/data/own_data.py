@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import counted
-from dpviz.commands.reproduce import columns_of
+from dpviz.commands.reproduce import columns_of, reading_words
 from dpviz.data.cities import exchanged
 from dpviz.data.reading.unread import NO_ROWS, UnreadableError
 from dpviz.ui.data.how_read import (
@@ -243,6 +243,15 @@ def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: boo
             else f"Load a file {place}, or choose a sample set."
         )
     return own
+
+
+def file_words(own: OwnData) -> tuple[str, ...]:
+    """Own file in a command line: its path on this computer or its name, and how it is read."""
+    file, options = st.session_state.get(_FILE), own.loaded.token[1].options
+    known = own.loaded.local and isinstance(file, LocalFile)
+    read = {one: options[one] for one in ("part", "skip", "encoding", "missing") if one in options}
+    leaves_out = ["--leave-out"] * (own.current.unread is not None)
+    return (os.fspath(file) if known else own.current.name, *reading_words(read), *leaves_out)
 
 
 def loaded() -> bool:

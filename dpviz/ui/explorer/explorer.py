@@ -444,12 +444,17 @@ class Explorer(ABC):
 
     @property
     def _follows(self) -> str:
-        """Line that says which run follows the shown run; empty if this is the chosen run."""
+        """Line that says what is shown and what follows it; empty if this is the chosen run."""
         if self.coming is None:
             return ""
         done, of = len(self.code) - len(self.coming), len(self.code)
-        title = CARDS[self.chosen.config.method].title
-        return f"{title} follows: code is being prepared, {done} of {of}"
+        chosen = CARDS[self.chosen.config.method]
+        now = (
+            "First picture. The whole run of"
+            if chosen is self.card
+            else f"Drawn: {self.card.title}. The default"
+        )
+        return f"{now} {chosen.title} follows: code is being prepared, {done} of {of}"
 
     def _honest(self, readouts: list[Readout]) -> list[Readout]:
         """Readouts without good marks if the sentence above them says that something broke."""
