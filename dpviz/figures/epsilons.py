@@ -15,11 +15,9 @@ from dpviz.grid.domain import Domain
 #: Ratio of two neighbouring epsilons.
 _RATIO = 5.0
 
-#: Width of the true map, as a share of the figure; space between the other maps, as a share of it.
-_HALF, _GAP = 0.49, 0.07
-
-#: Most letters in a line of the text beside the maps.
-_LETTERS = 30
+#: Width of the true map, as a share of the figure; space between the other maps, as a share of it;
+#: letters in a line of the text beside the maps.
+_HALF, _GAP, _LETTERS = 0.49, 0.07, 30
 
 
 def three_epsilons(chosen: float) -> tuple[float, float, float]:
@@ -60,6 +58,6 @@ def add_epsilons(
             layout[f"xaxis{panel}"] |= {"domain": ends, "showticklabels": False, "title": ""}
             layout[f"yaxis{panel}"]["domain"] = list(up)
         text = "<br><br>".join("<br>".join(wrap(one, _LETTERS)) for one in said)
-        low = {"yanchor": "top", "align": "left"}
-        layout["annotations"].append(note(text, 0, 1, "x3 domain", "y4 domain", **low))
+        own = note(text, 0, 1, "x3 domain", "y4 domain", yanchor="top", align="left")
+        layout["annotations"].append(own)
     return data

@@ -89,11 +89,7 @@ def is_at_edge(row: tuple[int, int], slot: tuple[int, int]) -> tuple[bool, bool]
 
 
 def add_chart_axes(
-    layout: dict[str, Any],
-    panel: int,
-    extent: Extent,
-    across: dict[str, Any],
-    up: dict[str, Any],
+    layout: dict[str, Any], panel: int, extent: Extent, across: dict[str, Any], up: dict[str, Any]
 ) -> None:
     """Add both axes of a panel with further properties."""
     for axis, other, ends, look in zip("xy", "yx", extent, (across, up), strict=True):
@@ -124,7 +120,8 @@ def add_axes(
             "showticklabels": titled,
             "tickfont": {"size": 11},
             **({"title": axis_title(name)} if titled else {}),
-            **({"matches": axis} if panel > 1 else {}),
+            # Numbers at the ends of two maps side by side would overlap.
+            **({"matches": axis, "ticklabeloverflow": "hide past domain"} if panel > 1 else {}),
             **axis_looks(scale, panel)[axis],
         }
         for axis, name, bounds, titled in zip(

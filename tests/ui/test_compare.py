@@ -1263,7 +1263,7 @@ def test_own_data_is_loaded_on_the_page_itself(app):
     assert set(rows.loc["incomes", "cap"]) == {1}
     assert (
         "The Python lines repeat the runs of the sample sets. The commands repeat all runs: run "
-        "them in the folder of visits.csv, or write its path instead of its name."
+        "them in the folder of visits.csv, or write its path instead."
         in [one.value for one in test.caption]
     )
     first, second = test.code[-1].value.splitlines()

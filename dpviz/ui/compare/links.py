@@ -16,12 +16,7 @@ from dpviz.ui.session.state import format_value
 
 
 def explorer_link(
-    plan: Plan,
-    data: str,
-    method: str,
-    epsilon: float,
-    seed: int,
-    step: Mapping[str, float] | None,
+    plan: Plan, data: str, method: str, epsilon: float, seed: int, step: Mapping[str, float] | None
 ) -> dict[str, str]:
     """Link to a run of a one-data-set plan; ``data`` is the set's name in links."""
     (subject,) = plan.subjects

@@ -471,7 +471,8 @@ def _behind(
     least, most = _draws_of(charts, request.any)
     low, high = end_names(least, most)
     # One rule for all scores: a format that shortens one large score would round the others away.
-    scored = "%.4g"
+    scored = {"low": low, "high": high, "mean": None, "median": None, "true": "without noise"}
+    column = st.column_config.NumberColumn
     titles = {one.name: one.title for one in request.subjects.values()}
     failing = {(request.subjects[name].name, method) for name, method in request.failing}
     st.dataframe(
@@ -487,15 +488,11 @@ def _behind(
         height=min(318, 38 + 35 * max(len(table), 1)),
         key="compare:table",
         column_config={
-            axis.column: st.column_config.NumberColumn(axis.sign, format="%.3g"),
-            "epsilon": st.column_config.NumberColumn("ε", format="%.3g"),
-            "low": st.column_config.NumberColumn(low, format=scored),
-            "high": st.column_config.NumberColumn(high, format=scored),
-            "mean": st.column_config.NumberColumn(format=scored),
-            "standard_error": st.column_config.NumberColumn("standard error", format="%.2g"),
-            "median": st.column_config.NumberColumn(format=scored),
-            "true": st.column_config.NumberColumn("without noise", format=scored),
-            "printed": st.column_config.NumberColumn("printed mean", format="%.1f"),
+            axis.column: column(axis.sign, format="%.3g"),
+            "epsilon": column("ε", format="%.3g"),
+            **{name: column(title, format="%.4g") for name, title in scored.items()},
+            "standard_error": column("standard error", format="%.2g"),
+            "printed": column("printed mean", format="%.1f"),
         },
         placeholder="",
     )
@@ -520,27 +517,21 @@ def _behind(
     if ranks is not None and len(ranks):
         _show_ranks(ranks, axis, titles)
     lines, commands = python_lines(request), command_lines(request)
-    show_caption(_again_words(request, python=bool(lines)))
+    if said := _again_words(request, python=bool(lines)):
+        show_caption(said)
     if lines:
         st.code(lines, language="python", wrap_lines=True)
     st.code("\n".join(commands), language="shell", wrap_lines=True)
 
 
 def _again_words(request: SweepRequest, *, python: bool) -> str:
-    """Which lines repeat which runs, and where to run the lines of a file."""
-    files = [
-        file_words(request, one)[0] for one, of in request.subjects.items() if not is_sample(of)
-    ]
-    if not files:
-        return "The Python lines repeat all runs, and so do the commands."
-    said = "The Python lines repeat the runs of the sample sets. " * python
-    said += "The commands repeat all runs"
-    # A path leads to its file from each folder.
-    if names := [shown(one, 80) for one in files if not os.path.isabs(one)]:
-        said += (
-            f": run them in the folder of {joined(names)}, or write its path instead of its name"
-        )
-    return f"{said}."
+    """Which lines repeat the runs, and where those of a file do; empty if there is no file."""
+    sets = request.subjects.items()
+    files = [file_words(request, one)[0] for one, of in sets if not is_sample(of)]
+    named = [shown(one, 80) for one in files if not os.path.isabs(one)]  # a path leads to its file
+    at = f": run them in the folder of {joined(named)}, or write its path instead" if named else ""
+    made = "The Python lines repeat the runs of the sample sets. " * python
+    return f"{made}The commands repeat all runs{at}." if files else ""
 
 
 def _titled(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:

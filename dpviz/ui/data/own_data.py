@@ -248,10 +248,10 @@ def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: boo
 def file_words(own: OwnData) -> tuple[str, ...]:
     """Own file in a command line: its path on this computer or its name, and how it is read."""
     file, options = st.session_state.get(_FILE), own.loaded.token[1].options
-    known = own.loaded.local and isinstance(file, LocalFile)
-    read = {one: options[one] for one in ("part", "skip", "encoding", "missing") if one in options}
+    path = os.fspath(file) if isinstance(file, LocalFile) and own.loaded.local else None
+    said = reading_words({one: value for one, value in options.items() if one != "header"})
     leaves_out = ["--leave-out"] * (own.current.unread is not None)
-    return (os.fspath(file) if known else own.current.name, *reading_words(read), *leaves_out)
+    return (path or own.current.name, *said, *leaves_out)
 
 
 def loaded() -> bool:

@@ -60,18 +60,8 @@ from dpviz.ui.widgets.card_panel import card_panel
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.headline import show_board
-from dpviz.ui.widgets.parameters import (
-    has_slider,
-    method_box,
-    method_controls,
-    take_defaults,
-)
-from dpviz.ui.widgets.readouts import (
-    Promise,
-    Readout,
-    show_ledger,
-    show_reason,
-)
+from dpviz.ui.widgets.parameters import has_slider, method_box, method_controls, take_defaults
+from dpviz.ui.widgets.readouts import Promise, Readout, show_ledger, show_reason
 from dpviz.ui.widgets.show import csv_button, lazy_expander, show_panels
 from dpviz.ui.widgets.stamp import Stamp
 from dpviz.ui.widgets.strip import Choice, strip
@@ -450,9 +440,7 @@ class Explorer(ABC):
         done, of = len(self.code) - len(self.coming), len(self.code)
         chosen = CARDS[self.chosen.config.method]
         now = (
-            "First picture. The whole run of"
-            if chosen is self.card
-            else f"Drawn: {self.card.title}. The default"
+            "The whole run of" if chosen is self.card else f"Drawn: {self.card.title}. The default"
         )
         return f"{now} {chosen.title} follows: code is being prepared, {done} of {of}"
 
@@ -525,11 +513,7 @@ class Explorer(ABC):
         here = [one for one in stages.get(self.stage, ()) if one in shown]
         views = here * (len(here) > 1) + [one for one in shown if one not in staged]
         choices = [
-            Choice(
-                title=shown[one],
-                act=partial(state.set, "view", one),
-                pressed=one == self.view,
-            )
+            Choice(title=shown[one], act=partial(state.set, "view", one), pressed=one == self.view)
             for one in views
         ]
         if self.view in self.figures.WITH_POINTS:

@@ -92,7 +92,7 @@ const LETTERS = [6.3, 5.8]; // average width in pixels of a letter of title and 
 // Title and stamp are plain text without tags, so line breaks between words are safe.
 function wrapped(text, letters) {
   const lines = [];
-  for (const word of text.split(" ")) {
+  for (const word of text.split(/ (?!·)/)) { // no line begins with a separator
     const line = lines.length ? `${lines.at(-1)} ${word}` : word;
     if (lines.length && line.length <= letters) lines[lines.length - 1] = line;
     else lines.push(word);
