@@ -549,6 +549,20 @@ def test_long_work_begins_with_the_draws_that_are_fast(app, swept, monkeypatch):
     assert bars(again) == []
 
 
+def test_a_link_draws_all_that_a_session_draws_step_by_step(app, swept, monkeypatch):
+    """After a restart of the server the page is opened by its link."""
+    per_draw = family_of("dplloyd").seconds("dplloyd", 30_000, ())
+    monkeypatch.setattr(compare_runs, "_EAGER", 2 * 5 * per_draw)
+    link = {**SMALL, "draws": 5, "methods": "dplloyd"}
+    test = finish(app(**link))
+    finish(checked(control(test.number_input, "compare:draws").set_value(8).run()))
+    assert set(table(test)["draws"]) == {8}
+    again = finish(finish(app(**test.query_params)))
+    assert bars(again) == []
+    assert table(again).equals(table(test))
+    assert draws(swept) == {"dplloyd": 2 * 2 * 8}
+
+
 def test_all_draws_are_asked_for_one_request_alone(app, swept, monkeypatch):
     """A press on Run says nothing about the runs of later choices."""
     monkeypatch.setattr(compare_runs, "_EAGER", 0.0)
