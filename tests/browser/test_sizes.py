@@ -62,8 +62,9 @@ FAULTS = r"""() => {
       }
     }
   }
-  // Numbers of axes, also of two maps side by side.
-  const numbers = [...document.querySelectorAll('[class$="tick"] text')].filter(inSight);
+  // Numbers of horizontal axes, also of two maps side by side.
+  const ticks = document.querySelectorAll('[class^="x"][class$="tick"] text');
+  const numbers = [...ticks].filter(inSight);
   numbers.forEach((one, at) => numbers.slice(at + 1).forEach((two) => {
     const [a, b] = [one, two].map((text) => text.getBoundingClientRect());
     const meet = a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
