@@ -42,10 +42,11 @@ LOGO = str(FRONTEND / "logo.svg")
 _STAGE = (
     '<button type="button" class="dpv-stage" title="Large picture, key F. Its keys are shown when '
     'it opens">Present</button><p class="dpv-keys">'
-    '<span class="dpv-moves">→ Page Down: more ε<br>← Page Up: less ε<br>N: redraw · </span>'
-    '<span class="dpv-steps">→ Page Down: next step<br>← Page Up: back<br></span>'
-    '<span class="dpv-scores">→ Page Down: next score<br>← Page Up: back<br></span>'
-    "?: these keys</p>"
+    '<span class="dpv-moves"><i>→ or Page Down: more ε · </i><i>← or Page Up: less ε · </i>'
+    "<i>N: redraw · </i></span>"
+    '<span class="dpv-steps"><i>→ or Page Down: next step · </i><i>← or Page Up: back · </i></span>'
+    '<span class="dpv-scores"><i>→ or Page Down: next score · </i><i>← or Page Up: back · </i>'
+    "</span><i>Esc: leave · </i><i>?: these keys</i></p>"
 )
 
 KEYS = {
