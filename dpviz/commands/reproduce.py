@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,13 +164,17 @@ def columns_of(option: str) -> list[str]:
         raise ValueError(str(error)) from None
 
 
+def reading_words(given: Mapping[str, Any]) -> list[str]:
+    """Options for reading a file, as words of a command line."""
+    texts = {one: columns_option(x) if isinstance(x, tuple) else x for one, x in given.items()}
+    return [f"--{one}={text}" for one, text in texts.items()]  # it may begin with a minus sign
+
+
 def command(run: Reproduction) -> str:
     """Command line that repeats a run."""
     parts: list[object] = ["python", "-m", "dpviz", "run", run.data]
     parts += ["--method", run.config.method]
-    for name, value in _reading(run).items():
-        text = columns_option(value) if isinstance(value, tuple) else value
-        parts.append(f"--{name}={text}")  # it may begin with a minus sign
+    parts += reading_words(_reading(run))
     if run.counts:
         parts.append("--counts")
     elif run.columns:

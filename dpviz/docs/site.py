@@ -141,7 +141,7 @@ def _index(rendered: list[Rendered]) -> str:
         }
         for one in rendered
     ]
-    return f"window.dpvizPages = {json.dumps(found, ensure_ascii=False)};\n"
+    return f"window.dpvizPages = {json.dumps(found, ensure_ascii=False, allow_nan=False)};\n"
 
 
 def _headings(tokens: list[dict[str, Any]]) -> Iterator[tuple[int, str, str]]:

@@ -37,8 +37,8 @@ class Draws(Displayed):
 
     @cached_property
     def bands(self) -> dict[str, Band]:
-        """Median and band of each score."""
-        return {name: band(values) for name, values in self.scores.items()}
+        """Median and band of each score; without the scores of which no draw has a value."""
+        return {one: band(all_) for one, all_ in self.scores.items() if not np.isnan(all_).all()}
 
     def rank_words(self, seed: int, score: Score) -> str:
         """Sentence with the rank of one draw among all; empty if there is none, or no score."""
@@ -46,6 +46,8 @@ class Draws(Displayed):
             return ""
         values = self.scores[score.name] * (1 if score.better == ">=" else -1)
         own = values[self.seeds.index(seed)]
+        if np.isnan(own):
+            return ""
         worse, better = int((values < own).sum()), int((values > own).sum())
         others = counted(len(self.seeds) - 1, "other draw")
         rank = f"better than {worse} of the {others}, and worse than {better}"

@@ -341,10 +341,7 @@ def subject_of_sample(name: str) -> Subject:
     """Return a sample set with parameters that suit it; InputError if it is unknown."""
     known = sample(name)
     return Subject(
-        name=name,
-        title=known.title,
-        dataset=load_sample(name),
-        settings=settings_of(known),
+        name=name, title=known.title, dataset=load_sample(name), settings=settings_of(known)
     )
 
 

@@ -153,13 +153,13 @@ def strips(
     data: list[marks.Trace] = []
     margins = (8, 48, 64 + 14 * means, 12)
     layout = marks.base_layout(title, margins, shapes=[], uirevision="strips")
-    gap = min(0.075, 0.6 / len(draws.scores))
-    wide = 1 / len(draws.scores) - gap
+    gap = min(0.075, 0.6 / len(draws.bands))
+    wide = 1 / len(draws.bands) - gap
     described = []
-    for panel, (name, values) in enumerate(draws.scores.items(), start=1):
+    for panel, (name, band) in enumerate(draws.bands.items(), start=1):
         left = gap * panel + wide * (panel - 1) - gap / 3
+        values, score, bound = draws.scores[name], score_of(name), bounds.get(name)
         data += _strip(draws, values, current, panel, mode)
-        band, score, bound = draws.bands[name], score_of(name), bounds.get(name)
         ends = f"{readable(band.low, 4)} to {readable(band.high, 4)}"
         described.append(f"{score.label} median {readable(band.median, 4)}, band {ends}")
         extent = (left, left + wide), (0.0, 1.0)
@@ -187,7 +187,7 @@ def strips(
         ),
         height=240,
         share=0.0,
-        least_width=_STRIP * len(draws.scores),
+        least_width=_STRIP * len(draws.bands),
     )
 
 

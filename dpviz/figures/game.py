@@ -136,11 +136,7 @@ def _centres(case: Case, title: str, seen: Seen, mode: Mode) -> Panels:
         f"{x:.2f}, {y:.2f} with {text}" for (x, y), text in zip(centres, many, strict=True)
     )
     return Panels(
-        data=data,
-        layout=layout,
-        alt=f"Published centres: {places}.",
-        height=350,
-        share=0.45,
+        data=data, layout=layout, alt=f"Published centres: {places}.", height=350, share=0.45
     )
 
 

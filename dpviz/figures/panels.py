@@ -73,9 +73,10 @@ def on(panel: int) -> dict[str, str]:
     return {"xaxis": f"x{suffix(panel)}", "yaxis": f"y{suffix(panel)}"}
 
 
-def place(row: tuple[int, int], slot: tuple[int, int], gap_x: float = 0.05) -> Extent:
+def place(
+    row: tuple[int, int], slot: tuple[int, int], gap_x: float = 0.05, gap_y: float = 0.12
+) -> Extent:
     """Range of a panel; ``row`` is (row, number of rows), ``slot`` (column, number of columns)."""
-    gap_y = 0.12
     wide = (1 - gap_x * (slot[1] - 1)) / slot[1]
     high = (1 - gap_y * (row[1] - 1)) / row[1]
     left, bottom = slot[0] * (wide + gap_x), (row[1] - 1 - row[0]) * (high + gap_y)
@@ -88,11 +89,7 @@ def is_at_edge(row: tuple[int, int], slot: tuple[int, int]) -> tuple[bool, bool]
 
 
 def add_chart_axes(
-    layout: dict[str, Any],
-    panel: int,
-    extent: Extent,
-    across: dict[str, Any],
-    up: dict[str, Any],
+    layout: dict[str, Any], panel: int, extent: Extent, across: dict[str, Any], up: dict[str, Any]
 ) -> None:
     """Add both axes of a panel with further properties."""
     for axis, other, ends, look in zip("xy", "yx", extent, (across, up), strict=True):
@@ -123,7 +120,8 @@ def add_axes(
             "showticklabels": titled,
             "tickfont": {"size": 11},
             **({"title": axis_title(name)} if titled else {}),
-            **({"matches": axis} if panel > 1 else {}),
+            # Numbers at the ends of two maps side by side would overlap.
+            **({"matches": axis, "ticklabeloverflow": "hide past domain"} if panel > 1 else {}),
             **axis_looks(scale, panel)[axis],
         }
         for axis, name, bounds, titled in zip(

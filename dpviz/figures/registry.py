@@ -21,9 +21,7 @@ from dpviz.figures.panels import Panels
 
 
 def _register(
-    kind: type,
-    frame: Callable[[Any], pd.DataFrame],
-    panels: Callable[[Any, Mode], Panels],
+    kind: type, frame: Callable[[Any], pd.DataFrame], panels: Callable[[Any, Mode], Panels]
 ) -> None:
     register(kind, Drawer(frame, lambda result, mode: panels(result, mode).figure()))
 

@@ -18,14 +18,7 @@ from dpviz.kmeans.choose_clusters import choose_clusters
 from dpviz.kmeans.nested_grid import NestedGrid, nested_grid
 from dpviz.kmeans.passes import assigned, projected, squares_to
 from dpviz.kmeans.residual import Prototypes, residual_step, spread
-from dpviz.kmeans.residual_tree import (
-    Seeding,
-    Seeds,
-    mean_noise,
-    most_prototypes,
-    root,
-    settled,
-)
+from dpviz.kmeans.residual_tree import Seeding, Seeds, mean_noise, most_prototypes, root, settled
 from dpviz.kmeans.weighted import k_means
 
 #: Up to WHOLE_BOX columns the grid covers the box, else a projection to DIMENSIONS columns.

@@ -8,17 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from dpviz.base.numbers import counted
-from dpviz.papers.row import (
-    EVIDENCE,
-    FILES,
-    STATES,
-    Evidence,
-    Link,
-    Paper,
-    Row,
-    State,
-    read_paper,
-)
+from dpviz.papers.row import EVIDENCE, FILES, STATES, Evidence, Link, Paper, Row, State, read_paper
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -315,10 +315,7 @@ def _row(name: str, table: dict[str, Any]) -> Row:
 
 
 def _claim(
-    number: float | None = None,
-    at_least: float = -math.inf,
-    at_most: float = math.inf,
-    **more: Any,
+    number: float | None = None, at_least: float = -math.inf, at_most: float = math.inf, **more: Any
 ) -> Claim:
     if number is not None:
         at_least = at_most = number

@@ -195,7 +195,7 @@ class Log:
 
     def _hash(self, record: Sequence[Any]) -> str:
         before = self.hashes[-1] if self.hashes else ""
-        text = json.dumps([before, len(self.hashes) + 1, *record])
+        text = json.dumps([before, len(self.hashes) + 1, *record], allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _take(self, kind: str, source: str, amount: int, text: str, time: str) -> None:

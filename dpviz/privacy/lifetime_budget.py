@@ -517,4 +517,4 @@ def _json(what: Mapping[str, Any], origins: Iterable[Origin] = ()) -> str:
             f"what = ... has {len(text):,} characters as JSON: keep it below {_LONGEST_WHAT:,}."
         )
     files = [[one.path, one.number] for one in origins]
-    return json.dumps({**json.loads(text), ORIGINS: files}) if files else text
+    return json.dumps({**json.loads(text), ORIGINS: files}, allow_nan=False) if files else text

@@ -109,12 +109,10 @@ def schema() -> bytes:
 
 def _family_schema(family: Family) -> str:
     required = [one.name for one in family.own if family.has_everywhere(one)]
-    parameters = ",\n".join(
-        f"    {json.dumps(one.name)}: {json.dumps(one.schema)}" for one in family.own
-    )
+    parameters = ",\n".join(f"    {_plain(one.name)}: {_plain(one.schema)}" for one in family.own)
     return (
         f'  "{family.name}": {{\n   "type": "object",\n   "additionalProperties": false,\n'
-        f'   "required": {json.dumps(required)},\n   "properties": {{\n{parameters}\n   }}\n  }},\n'
+        f'   "required": {_plain(required)},\n   "properties": {{\n{parameters}\n   }}\n  }},\n'
     )
 
 

@@ -90,7 +90,7 @@ def published(collection: dict[str, Any], document: Document) -> dict[str, Any]:
         parts = zip(at, bounds, digits, strict=True)
         return [one if one in ends else round(one, most) for one, ends, most in parts]
 
-    found = json.loads(json.dumps(on_earth(collection, document)))
+    found = json.loads(json.dumps(on_earth(collection, document), allow_nan=False))
     for one in found["features"]:
         about = one["properties"]
         about["area_share"] = round(about["area_share"], 6)

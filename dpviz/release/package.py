@@ -370,7 +370,7 @@ def _croissant(values: Mapping[str, Any], made: Mapping[str, bytes]) -> str:
         ],
         "recordSet": [_record_set(table) for table in _tables(made)],
     }
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def _record_set(table: _Table) -> dict[str, Any]:
@@ -414,4 +414,4 @@ def _notebook(name: str, values: Mapping[str, Any]) -> str:
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(notebook, ensure_ascii=False, indent=1, allow_nan=False) + "\n"

@@ -549,12 +549,7 @@ class _Draws:
             # Clusters that contain no record of the stand-in are missing in the table.
             real = np.append(real, np.zeros(number, dtype=bool))[:number]
             yield _Row(
-                numbers=(
-                    number,
-                    number - real.sum() if of_cells else 0,
-                    found.sum(),
-                    joined.sum(),
-                ),
+                numbers=(number, number - real.sum() if of_cells else 0, found.sum(), joined.sum()),
                 drawn=Drawn(result=_shown(result), real=real) if seed < PICTURES else None,
             )
             seed += 1

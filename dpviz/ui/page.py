@@ -42,10 +42,11 @@ LOGO = str(FRONTEND / "logo.svg")
 _STAGE = (
     '<button type="button" class="dpv-stage" title="Large picture, key F. Its keys are shown when '
     'it opens">Present</button><p class="dpv-keys">'
-    '<span class="dpv-moves">→ or Page Down: more ε · ← or Page Up: less ε · N: redraw · </span>'
-    '<span class="dpv-steps">→ or Page Down: next step · ← or Page Up: back · </span>'
-    '<span class="dpv-scores">→ or Page Down: next score · ← or Page Up: back · </span>'
-    "Esc: leave · ?: these keys</p>"
+    '<span class="dpv-moves"><i>→ or Page Down: more ε · </i><i>← or Page Up: less ε · </i>'
+    "<i>N: redraw · </i></span>"
+    '<span class="dpv-steps"><i>→ or Page Down: next step · </i><i>← or Page Up: back · </i></span>'
+    '<span class="dpv-scores"><i>→ or Page Down: next score · </i><i>← or Page Up: back · </i>'
+    "</span><i>Esc: leave · </i><i>?: these keys</i></p>"
 )
 
 KEYS = {

@@ -90,7 +90,7 @@ def test_an_owner_releases_with_the_keyboard_alone(
     page.keyboard.type("Own data")
     keyboard.press("Enter")
     assert keyboard.focused() == "Data"
-    expect(page.get_by_text("Load a file on the left")).to_be_visible()
+    expect(page.get_by_text("Load a file in the side bar")).to_be_visible()
     settled(watched)
     keyboard.choose_file(visits)
     expect(page.locator(".gtitle")).to_contain_text("secret-visits.csv")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import Watched
 from tests.browser.test_accessibility import PAGES, PATHS
@@ -61,6 +62,17 @@ FAULTS = r"""() => {
       }
     }
   }
+  // Numbers of horizontal axes, also of two maps side by side.
+  const ticks = document.querySelectorAll('[class^="x"][class$="tick"] text');
+  const numbers = [...ticks].filter(inSight);
+  numbers.forEach((one, at) => numbers.slice(at + 1).forEach((two) => {
+    const [a, b] = [one, two].map((text) => text.getBoundingClientRect());
+    const meet = a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    if (meet && one.closest('svg') === two.closest('svg'))
+      found.push(`numbers overlap: ${one.textContent} ${two.textContent}`);
+  }));
+  for (const line of document.querySelectorAll('.gtitle tspan.line'))
+    if (line.textContent.startsWith('·')) found.push(`a line begins with ${line.textContent}`);
   const said = document.body.innerText;
   found.push(...(said.match(/\b\d[.\d]*e[+-]?\d+/g) ?? []));
   const many = 'clusters|records|points|cells|rows|columns|draws|runs|times|centres|sets';
@@ -119,3 +131,14 @@ def test_one_map_is_on_a_phone_and_both_are_close_on_a_projector(
     assert one["right"] - one["left"] > 200
     assert left["top"] == right["top"]
     assert 0 < right["left"] - left["right"] < 0.25 * (left["right"] - left["left"])
+
+
+@pytest.mark.exhaustive(reason="the style sheet of one page, which rarely changes")
+def test_the_buttons_of_a_guess_are_on_the_first_screen_of_a_phone(
+    app_url: Callable[[str], str], open_page: Callable[..., Watched]
+) -> None:
+    watched = open_page(f"{app_url('app.py')}/game")
+    watched.page.set_viewport_size({"width": 390, "height": 844})
+    watched.wait_calm()
+    for name in ("The person is in", "The person is out"):
+        expect(watched.page.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)

@@ -201,6 +201,25 @@ def test_a_tap_shows_the_other_map_in_the_same_place(explorer: Callable) -> None
     )
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_working_state.py checks the sentence")
+def test_on_a_phone_the_named_button_leads_to_the_upload(
+    app_url: Callable, open_page: Callable
+) -> None:
+    def narrow(shown: Page) -> None:
+        shown.set_viewport_size({"width": 390, "height": 844})
+
+    page = open_page(f"{app_url('app.py')}/?data=own", before=narrow).page
+    page.get_by_text("Load a file in the side bar (if it is closed, » at the top left").wait_for()
+    at_left = "document.querySelector('[data-testid=stFileUploader]')?.getBoundingClientRect().x"
+    assert not page.evaluate(f"{at_left} >= 0")
+    button = page.get_by_test_id("stExpandSidebarButton")
+    place = button.bounding_box()
+    assert place["x"] + place["width"] < 390 / 2
+    assert place["y"] + place["height"] < 60
+    button.click()
+    page.wait_for_function(f"() => {at_left} >= 0")
+
+
 # ---- the stage
 
 EPSILON = "() => Number(document.querySelector('.gtitle').textContent.match(/ε ([\\d.]+)/)[1])"
@@ -297,27 +316,99 @@ VIEWS += [
 ]
 
 #: Least part of the window that the panels of a view cover on the stage. Charts have the names of
-#: their axes; two squares side by side can't fill a window of 4 : 3; three and four no window.
+#: their axes; two squares side by side can't fill a window of 4 : 3; three in a row no window.
 LEAST = {(1280, 720): 0.5, (1920, 1080): 0.55, (1024, 768): 0.44}
 THREE = 0.35
-FOUR = 0.3
 
 
 @pytest.mark.parametrize(
     ("size", "link"),
     daily(
         [(size, link) for size in LEAST for link in VIEWS],
-        lambda one: one == ((1280, 720), "?method=baseline&view=details"),
+        lambda one: (
+            one[0] == (1280, 720) and one[1] in ("?method=baseline&view=details", VIEWS[-1])
+        ),
     ),
 )
 def test_every_view_fills_the_stage(explorer: Callable, size: tuple[int, int], link: str) -> None:
     page = explorer(f"{link}&epsilon=1", size).page
     page.keyboard.press("f")
-    least = {"chain": THREE, "epsilons": FOUR}.get(link.rpartition("=")[2], LEAST[size])
+    least = THREE if link.endswith("=chain") else LEAST[size]
     page.wait_for_function(f"() => ({COVER})() >= {least}")
     assert page.evaluate(
         "document.querySelector('.live-figure').getBoundingClientRect().bottom <= innerHeight + 1"
     )
+
+
+#: What the keys of the stage cover: texts, and controls of the head.
+COVERED = """() => {
+  const keys = document.querySelector('.dpv-keys').getBoundingClientRect();
+  const texts = '.main-svg text, .dpv-headline *, .dpv-detail *, .dpv-stage, .dpv-lesson h2';
+  const covers = (part, { left, right, top, bottom }) => part.checkVisibility() && right > left
+    && left < keys.right && right > keys.left && top < keys.bottom && bottom > keys.top;
+  const inside = document.createRange(), found = [];
+  for (const text of document.querySelectorAll(texts)) {
+    inside.selectNodeContents(text);
+    if (covers(text, inside.getBoundingClientRect())) found.push(text.textContent);
+  }
+  for (const slider of document.querySelectorAll('[class*="--input"]'))
+    if (covers(slider, slider.getBoundingClientRect())) found.push(slider.className);
+  return found; }"""
+
+KEYS_OVER = [
+    ((1280, 720), "?method=privthr"),
+    ((1280, 720), "kmeans?method=dplloyd&view=iterations"),
+    ((1280, 720), "?view=epsilons"),
+    ((1280, 720), "compare?methods=privthr,privqt&draws=1&points=2&data=incomes"),
+    ((1920, 1080), "learn"),
+]
+
+
+@pytest.mark.parametrize(("size", "link"), daily(KEYS_OVER, KEYS_OVER[0].__eq__))
+def test_the_keys_of_the_stage_cover_nothing(
+    explorer: Callable, size: tuple[int, int], link: str
+) -> None:
+    watched = explorer(link, size)
+    watched.page.keyboard.press("f")
+    # Afterwards they are hidden, but have the same place.
+    watched.wait_calm()
+    box = watched.page.locator(".dpv-keys").evaluate(
+        "(one) => one.getBoundingClientRect().toJSON()"
+    )
+    assert box["width"] > 100
+    assert box["right"] <= size[0]
+    assert watched.page.evaluate(COVERED) == []
+
+
+@pytest.mark.parametrize(
+    ("link", "names"),
+    daily(
+        [("?method=privthr", ["Counts' share α"]),
+         ("kmeans?method=dplloyd&epsilon=0.1", ["Iterations T", "Iteration"])],
+        lambda one: one[0].startswith("kmeans"),
+    ),
+)  # fmt: skip
+def test_alpha_and_the_iterations_are_on_the_stage(
+    explorer: Callable, link: str, names: list[str]
+) -> None:
+    watched = explorer(link, (1280, 720))
+    page = watched.page
+    page.keyboard.press("f")
+    # The maps stay large, and no label is broken within a word.
+    page.wait_for_function(f"() => ({SHARE})() >= 0.6")
+    for name in names:
+        slider = page.get_by_role("slider", name=name, exact=True)
+        head = page.locator(".label").get_by_text(name, exact=True)
+        assert head.evaluate("(one) => one.getClientRects().length") == 1
+        before = [page.locator(one).text_content() for one in (".dpv-headline", ".gtitle")]
+        # The other arrows are those of a clicker.
+        slider.press("ArrowDown")
+        page.wait_for_function(
+            "(before) => !before.includes(document.querySelector('.dpv-headline').textContent)"
+            " || !before.includes(document.querySelector('.gtitle').textContent)",
+            arg=before,
+        )
+        watched.wait_idle()
 
 
 @pytest.mark.exhaustive(reason="the clicker is tested on the explorer's stage, daily")

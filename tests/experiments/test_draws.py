@@ -439,3 +439,14 @@ def test_methods_without_iterations_keep_no_places(incomes) -> None:
     )  # fmt: skip
     table = run_sweep(plan)
     assert set(summary(table, "kept_centers")["method"]) == {"dplloyd"}
+
+
+def test_a_score_without_a_value_has_no_strip_and_no_row(incomes) -> None:
+    trial = trial_of(incomes, config_of("dprefine"))
+    draws = many_draws(trial, (1, 2), ("nicv_ratio", "kept_centers"))
+    assert np.isnan(draws.scores["kept_centers"]).all()
+    assert list(draws.bands) == ["nicv_ratio"]
+    panels = figures.strips(draws, 0, trial.true(), "light", "title")
+    assert "Kept places" not in str(panels)
+    assert list(figures.frame(draws, 0, trial.true())["score"]) == [SCORES["nicv_ratio"].title]
+    assert draws.rank_words(1, SCORES["kept_centers"]) == ""

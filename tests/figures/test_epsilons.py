@@ -42,10 +42,17 @@ def test_each_map_shows_the_run_at_its_epsilon(family: str, method: str) -> None
     object.__setattr__(picture, "again", again)
     drawn = pictures.panels(picture, "epsilons")
     assert asked[:2] == [0.02, 0.5]  # the run at the chosen epsilon is not made again
-    headings = [one["text"] for one in drawn.layout["annotations"]]
+    *headings, said = [one["text"] for one in drawn.layout["annotations"]]
+    assert [f"At ε {one}: " in said for one in ("0.02", "0.1", "0.5")] == [True] * 3
+    assert "nan" not in said
     assert [one.partition("</b>")[0] for one in headings] == [
         "<b>true", "<b>ε 0.02", "<b>ε 0.1", "<b>ε 0.5",
     ]  # fmt: skip
+    # The first map is half of the figure, and the others share the other half.
+    ends = [drawn.layout[f"xaxis{panel}"]["domain"] for panel in ("", 2, 3, 4)]
+    assert ends[0] == [0, 0.49]
+    assert ends[1] == ends[3] == pytest.approx([0.51, ends[2][0] - 0.49 * 0.07])
+    assert ends[2][1] == pytest.approx(1)
     # Each panel has its own axes, linked to those of the first.
     assert {trace["xaxis"] for trace in drawn.data} == {"x", "x2", "x3", "x4"}
     assert all(drawn.layout[f"xaxis{panel}"]["matches"] == "x" for panel in (2, 3, 4))

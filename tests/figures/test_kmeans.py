@@ -721,21 +721,27 @@ def test_before_and_after_stand_side_by_side_with_the_chain():
 
 
 @pytest.mark.parametrize(("ndim", "axes"), PAIRS)
-def test_the_table_of_the_clusters_holds_all_columns(ndim, axes):
-    one = scene("dplloyd", ndim, axes)
-    table = frame(one, "regions")
-    assert table["cluster"].tolist() == [1, 2, 3, 4]
-    points = one.truth.records.points
-    for axis, name in enumerate(NAMES[:ndim]):
-        assert np.array_equal(table[f"true {name}"], one.truth.centers[:, axis])
-        assert np.array_equal(table[f"private {name}"], one.private.centers[:, axis])
-    for column, centers in (
-        ("true records", one.truth.centers),
-        ("true records nearest to the private centre", one.private.centers),
-    ):
-        labels, _ = by_hand(one, points, centers)
-        assert table[column].tolist() == np.bincount(labels, minlength=4).tolist()
-        assert table[column].sum() == len(points)
+@pytest.mark.parametrize("clusters", [4, 8])
+def test_the_table_pairs_each_private_centre_with_the_nearest_true_one(clusters, ndim, axes):
+    one = scene("dplloyd", ndim, axes, clusters=clusters, epsilon=0.2)
+    table, names = frame(one, "regions"), NAMES[:ndim]
+    scale, true, points = one.truth.space.scale, one.truth.centers, one.truth.records.points
+    private = table[[f"private {name}" for name in names]].to_numpy()
+    paired = table[[f"true {name}" for name in names]].to_numpy()
+    has = np.isfinite(private).all(axis=1)
+    far = np.linalg.norm(scale(private[has])[:, None] - scale(true), axis=2)
+    assert np.array_equal(paired[has], true[far.argmin(axis=1)])
+    assert np.array_equal(paired, true[table["cluster"] - 1])
+    # All centres of both runs are in the table; a true cluster without a centre has an empty one.
+    assert sorted(map(tuple, private[has])) == sorted(map(tuple, one.private.centers))
+    assert table["cluster"][~has].tolist() == (placed(one.truth, one.private).alone + 1).tolist()
+    assert table["private number"].isna().tolist() == (~has).tolist()
+    labels, _ = by_hand(one, points, true)
+    sizes = np.bincount(labels, minlength=clusters)
+    assert table["true records"].tolist() == sizes[table["cluster"] - 1].tolist()
+    labels, _ = by_hand(one, points, private[has])
+    nearest = table["true records nearest to the private centre"]
+    assert nearest[has].tolist() == np.bincount(labels, minlength=has.sum()).tolist()
 
 
 @pytest.mark.parametrize(
@@ -902,8 +908,8 @@ def test_more_private_centres_than_true_ones_are_drawn_and_listed(method):
         assert isinstance(panels(picture, view).figure(), go.Figure)
         assert len(frame(picture, view))
     table = frame(picture, "regions")
-    assert table["true x"].notna().tolist() == [True, True, False, False, False]
-    assert table["true records"].tolist() == [50, 50, 0, 0, 0]
+    assert table["true records"].tolist() == [50] * len(table)
+    assert table["private number"].nunique() == 5
 
 
 @pytest.mark.parametrize("method", ["dplloyd", "dprefine", "mcmc", "eugkm"])

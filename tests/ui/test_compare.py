@@ -49,6 +49,7 @@ from dpviz.ui.compare.controls import budgets, parse_epsilons
 from dpviz.ui.compare.latex import latex_figure_of, latex_table_of
 from dpviz.ui.compare.links import command_lines, explorer_link, python_lines
 from dpviz.ui.compare.runs import Found, SweepRequest, fitting, offered
+from dpviz.ui.data.state import DataState
 from dpviz.ui.messages import plain_text
 from dpviz.wavecluster.parameters import Config
 from tests.conftest import reference_file
@@ -550,6 +551,20 @@ def test_long_work_begins_with_the_draws_that_are_fast(app, swept, monkeypatch):
     assert bars(again) == []
 
 
+def test_a_link_draws_all_that_a_session_draws_step_by_step(app, swept, monkeypatch):
+    """After a restart of the server the page is opened by its link."""
+    per_draw = family_of("dplloyd").seconds("dplloyd", 30_000, ())
+    monkeypatch.setattr(compare_runs, "_EAGER", 2 * 5 * per_draw)
+    link = {**SMALL, "draws": 5, "methods": "dplloyd"}
+    test = finish(app(**link))
+    finish(checked(control(test.number_input, "compare:draws").set_value(8).run()))
+    assert set(table(test)["draws"]) == {8}
+    again = finish(finish(app(**test.query_params)))
+    assert bars(again) == []
+    assert table(again).equals(table(test))
+    assert draws(swept) == {"dplloyd": 2 * 2 * 8}
+
+
 def test_all_draws_are_asked_for_one_request_alone(app, swept, monkeypatch):
     """A press on Run says nothing about the runs of later choices."""
     monkeypatch.setattr(compare_runs, "_EAGER", 0.0)
@@ -713,11 +728,11 @@ def test_a_range_that_is_empty_becomes_one_budget(app):
 def test_nothing_chosen_is_said(app):
     test = app(**SMALL)
     checked(control(test.multiselect, "compare:methods").set_value([]).run())
-    assert [one.value for one in test.error] == ["Choose at least one method on the left."]
+    assert [one.value for one in test.error] == [f"Choose at least one method {DataState.place}."]
     checked(control(test.multiselect, "compare:methods").set_value(["privqt"]).run())
     assert not test.error
     checked(control(test.multiselect, "compare:data").set_value([]).run())
-    assert [one.value for one in test.error] == ["Choose at least one data set on the left."]
+    assert [one.value for one in test.error] == [f"Choose at least one data set {DataState.place}."]
 
 
 def test_a_wrong_list_of_budgets_is_said_and_mended(app):
@@ -1242,7 +1257,7 @@ def test_the_domain_of_a_sample_set_is_the_variants_on_the_command_line_and_in_l
 
 def test_own_data_that_is_not_there_is_asked_for(app):
     test = app(**SMALL, data="own")
-    assert [one.value for one in test.error] == ["Load a file on the left."]
+    assert [one.value for one in test.error] == [f"Load a file {DataState.place}."]
     test = app(**SMALL, data="own,incomes")
     assert not test.error
     assert headings(test) == ["<b>Incomes and one person</b>"]
@@ -1262,7 +1277,11 @@ def test_own_data_is_loaded_on_the_page_itself(app):
     assert set(rows["neighbours"]) == {"replace_one"}
     assert set(rows.loc["visits.csv", "cap"]) == {1, 2}
     assert set(rows.loc["incomes", "cap"]) == {1}
-    assert any(one.value.startswith("Replace a file's name") for one in test.caption)
+    assert (
+        "The Python lines repeat the runs of the sample sets. The commands repeat all runs: run "
+        "them in the folder of visits.csv, or write its path instead."
+        in [one.value for one in test.caption]
+    )
     first, second = test.code[-1].value.splitlines()
     assert "--unit who --cap 2" in first
     assert "--cap" not in second

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.base.errors import InputError
+from dpviz.commands.command_line import main
+from dpviz.ui.compare.runs import FOUND, JOB
 from dpviz.ui.data import own_file
 from dpviz.ui.data.local_file import LocalFile, local_file
 from tests.support.controls import control
@@ -55,6 +58,25 @@ def test_a_path_is_as_good_as_an_upload(page: str, places: Path) -> None:
     assert "domain" in test.error[0].value  # the only error: the domain is not declared
     assert len(test.error) == 1
     assert "places.csv" in told(test)
+
+
+def test_the_command_of_compare_has_the_path_and_how_the_file_is_read(
+    places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = places.read_text().replace("\n", "\n?,?,0\n", 1)
+    places.write_text(f"made by hand\n{text}")
+    link = {"methods": "privqt", "draws": 1, "points": 1, "g": 8, "skip": 1, "missing": "?"}
+    test = name_path(opened("compare", data="own", **link), places)
+    assert not test.error
+    (code,) = (one.value for one in test.code if one.language == "shell")
+    words = shlex.split(code)
+    assert words[3:7] == ["sweep", str(places), "--skip=1", "--missing=?"]
+    assert "The commands repeat all runs." in told(test)
+    monkeypatch.chdir(places.parent)
+    assert main(words[3:]) == 0
+    rows = pd.read_csv(words[words.index("--out") + 1])
+    test.session_state[JOB].wait()
+    assert set(rows["run"]) == set(test.session_state[FOUND]._table["run"])
 
 
 def test_the_latest_of_path_and_upload_counts(places: Path) -> None:

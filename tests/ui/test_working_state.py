@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.ui.compare import runs as compare_runs
 from dpviz.ui.data.domain_panel import DRAWN, DRAWN_KEY
+from dpviz.ui.data.state import DataState
 from dpviz.ui.explorer import kmeans as kmeans_page
 from dpviz.ui.explorer import wavecluster as wavecluster_page
 from dpviz.ui.session import state as links
@@ -165,7 +166,9 @@ def test_settings_of_own_data_wait_for_the_file_after_a_reload() -> None:
         "domain": "0.0,50.0;0.0,60.0", "epsilon": "0.7", "classes": "c",
     }  # fmt: skip
     test = opened("wavecluster", **link)
-    said = "Choose the file of your data again on the left: a reload forgets it, but keeps its "
+    said = (
+        f"Choose the file of your data again {DataState.place}: a reload forgets it, but keeps its "
+    )
     assert [one.value for one in test.info] == [f"{said}columns b and a and all other settings."]
     assert link.items() <= link_of(test).items()
     assert link.items() <= visit(test, "kmeans").items()
@@ -275,7 +278,7 @@ def test_compare_takes_the_methods_of_the_explorer_that_was_left(monkeypatch) ->
 
 def test_own_data_waits_on_the_compare_page_too() -> None:
     test = opened("compare", data="own", columns="b,a", methods="privqt", draws=1, points=1)
-    assert "again on the left" in notes(test)
+    assert f"again {DataState.place}" in notes(test)
     assert link_of(load(test))["columns"] == "b,a"
 
 

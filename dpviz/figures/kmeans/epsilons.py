@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted
-from dpviz.figures.epsilons import three_epsilons
+from dpviz.figures.epsilons import add_epsilons, three_epsilons
 from dpviz.figures.kmeans import damage, regions
 from dpviz.figures.kmeans.centres import centres
 from dpviz.figures.kmeans.picture import KMeansPicture
-from dpviz.figures.panels import Panels, add_maps
+from dpviz.figures.panels import Panels
+from dpviz.kmeans.headline import placed
 
 
 def draw(picture: KMeansPicture) -> Panels:
@@ -26,18 +27,20 @@ def draw(picture: KMeansPicture) -> Panels:
             ],
         )
     ]
+    said = []
     for epsilon, one in _at(picture):
+        found = placed(one.truth, one.private).one_each
+        said.append(f"At ε {epsilon:g}: {found} of {len(truth.centers)} clusters have one centre")
         traces = [*regions.private_ground(one, one.private, last), *damage.traces(one)]
         centers = one.private.centers
         traces.append(centres(one, centers, one.numbers_of(centers)))
         maps.append((f"<b>ε {epsilon:g}</b>{fails}{regions.overlay_heading(one)}", traces))
     layout = picture.layout()
     columns, domain = picture.shown_columns, picture.shown_domain
-    shown = ", ".join(f"{epsilon:g}" for epsilon, _ in _at(picture))
     return Panels(
-        data=add_maps(layout, columns, domain, maps, len(maps), picture.ground),
+        data=add_epsilons(layout, columns, domain, maps, said, picture.ground),
         layout=layout,
-        alt=f"{picture.title}. Regions of the true centres, and of the centres at ε {shown}.",
+        alt=f"{picture.title}. Regions of the true and the private centres. {'. '.join(said)}.",
         least_width=900,
     )
 

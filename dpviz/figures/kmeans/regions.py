@@ -16,6 +16,7 @@ from dpviz.figures.kmeans.picture import KMeansPicture
 from dpviz.figures.panels import Panels, add_maps
 from dpviz.figures.raster import MOST_CELLS
 from dpviz.grid.counts import cell_width
+from dpviz.kmeans.headline import placed
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import KMeansRun
 
@@ -64,23 +65,28 @@ def draw(picture: KMeansPicture) -> Panels:
 
 
 def frame(picture: KMeansPicture) -> pd.DataFrame:
-    """Table of the centres: one row per cluster."""
+    """Table of the centres: one row per private centre, with the true cluster it belongs to.
+
+    This is the cluster of the nearest true centre. A true cluster without a private centre has one
+    row without private values.
+    """
     truth, private = picture.truth, picture.private
-    table = pd.DataFrame({"cluster": np.arange(1, len(private.centers) + 1)})
+    sizes = np.bincount(truth.labels, minlength=len(truth.centers))
+    nearest_to = np.bincount(truth.assign(private.centers), minlength=len(private.centers))
+    true = pd.DataFrame({"cluster": np.arange(1, len(truth.centers) + 1), "true records": sizes})
+    table = pd.DataFrame({"cluster": placed(truth, private).owner + 1})
     table["private number"] = picture.names_of(picture.numbers_of(private.centers))
+    table["true records nearest to the private centre"] = pd.array(nearest_to, "Int64")
     for axis, name in enumerate(picture.columns):
-        # The true run may have fewer clusters than the private run.
-        table[f"true {name}"] = pd.Series(truth.centers[:, axis])
+        true[f"true {name}"] = truth.centers[:, axis]
         table[f"private {name}"] = private.centers[:, axis]
-    for name, labels in (
-        ("true records", truth.labels),
-        ("true records nearest to the private centre", truth.assign(private.centers)),
-    ):
-        table[name] = np.bincount(labels, minlength=len(table))
     noisy = picture.noisy_at(len(picture.path))
     if noisy is not None:
         table["private noisy records"] = noisy
-    return table
+    axes = [f"{side} {name}" for name in picture.columns for side in ("true", "private")]
+    first = ["cluster", "private number", *axes]
+    paired = true.merge(table, "left", "cluster")
+    return paired[[*first, *(one for one in paired if one not in first)]]
 
 
 def private_ground(picture: KMeansPicture, run: KMeansRun, step: int) -> list[marks.Trace]:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from dpviz.base.lazy import pandas as pd
 from dpviz.figures import marks
-from dpviz.figures.epsilons import three_epsilons
-from dpviz.figures.panels import Panels, add_maps
+from dpviz.figures.epsilons import add_epsilons, three_epsilons
+from dpviz.figures.panels import Panels
 from dpviz.figures.wavecluster import clusters
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
 
@@ -26,7 +26,7 @@ def draw(picture: WaveClusterPicture) -> Panels:
     layout = marks.base_layout(
         picture.title, (48, 12, 46, 38), uirevision=f"epsilons {picture.domain}"
     )
-    data = add_maps(layout, picture.columns, picture.domain, maps, len(maps), picture.ground)
+    data = add_epsilons(layout, picture.columns, picture.domain, maps, said, picture.ground)
     return Panels(
         data=data,
         layout=layout,

@@ -107,10 +107,7 @@ def draw(case: Case, epsilon: float, seed: int, number: int) -> Round:
     runs = _runs(case, epsilon)
     run, recorder = runs.record(int(joined), seed, number)
     return Round(
-        number=number,
-        seen=case.see(run),
-        joined=joined,
-        ratio=runs.ratio(int(joined), recorder),
+        number=number, seen=case.see(run), joined=joined, ratio=runs.ratio(int(joined), recorder)
     )
 
 

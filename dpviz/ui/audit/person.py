@@ -78,9 +78,7 @@ def one_person(state: UrlState) -> bool:
             about="joining",
         )
         csv_button(
-            "dpviz-one-person-clusters",
-            partial(joining_frame, joining),
-            key="audit:maps table",
+            "dpviz-one-person-clusters", partial(joining_frame, joining), key="audit:maps table"
         )
     with right:
         return _technique(state)

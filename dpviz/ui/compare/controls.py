@@ -34,7 +34,7 @@ from dpviz.ui.compare.runs import (
     quick_scores,
 )
 from dpviz.ui.data.domain_panel import domain_panel
-from dpviz.ui.data.own_data import loaded, own_data
+from dpviz.ui.data.own_data import file_words, loaded, own_data
 from dpviz.ui.data.own_states import OwnData
 from dpviz.ui.data.panel import protection, public_switch
 from dpviz.ui.data.rows import offer_box, show_notes
@@ -383,7 +383,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
     _reset_button(state)
     unit = own.unit if own else None
     request = _request(state, subject, neighbours, unit, epsilons, values)
-    return replace(request, public=declared)
+    return replace(request, public=declared, file=file_words(own) if own else ())
 
 
 def _reset_button(state: CompareState) -> None:
@@ -521,9 +521,9 @@ def _request(
         hint = "Choose at least one data set"
         if UPLOAD in state.get("data"):
             hint = "Leave rows out or choose other columns" if loaded() else "Load a file"
-        raise InputError(f"{hint} on the left.")
+        raise InputError(f"{hint} {state.place}.")
     if not methods:
-        raise InputError("Choose at least one method on the left.")
+        raise InputError(f"Choose at least one method {state.place}.")
     preset = PRESETS.get(state.get("preset"))
     subjects = {name: own if name == UPLOAD and own else _subject(preset, name) for name in data}
     families = families_of(methods)

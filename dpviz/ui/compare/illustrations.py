@@ -9,12 +9,7 @@ import streamlit as st
 
 from dpviz.base.lazy import pandas as pd
 from dpviz.experiments.illustrations import NoiseFigure, Picture, TimeFigure
-from dpviz.experiments.worker_times import (
-    MOST_RECORDS,
-    WorkerTimes,
-    records_text,
-    worker_times,
-)
+from dpviz.experiments.worker_times import MOST_RECORDS, WorkerTimes, records_text, worker_times
 from dpviz.figures.compare import noise_curve
 from dpviz.figures.panels import Panels
 from dpviz.figures.raster import Raster
@@ -51,9 +46,7 @@ def show_illustration(one: NoiseFigure | Picture | TimeFigure, state: UrlState) 
     st.dataframe(table, hide_index=True, key="compare:illustration table")
     csv_button(f"{MADE_UP.file}-{one.name}", table, "This table (CSV)", key="compare:illustrated")
     st.code(
-        f"python -m dpviz figures {one.name} --out dpviz-figures",
-        language="shell",
-        wrap_lines=True,
+        f"python -m dpviz figures {one.name} --out dpviz-figures", language="shell", wrap_lines=True
     )
 
 

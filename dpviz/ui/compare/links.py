@@ -16,12 +16,7 @@ from dpviz.ui.session.state import format_value
 
 
 def explorer_link(
-    plan: Plan,
-    data: str,
-    method: str,
-    epsilon: float,
-    seed: int,
-    step: Mapping[str, float] | None,
+    plan: Plan, data: str, method: str, epsilon: float, seed: int, step: Mapping[str, float] | None
 ) -> dict[str, str]:
     """Link to a run of a one-data-set plan; ``data`` is the set's name in links."""
     (subject,) = plan.subjects
@@ -40,6 +35,11 @@ def explorer_link(
     if not is_sample(subject):
         values |= _reading(plan, {})
     return {name: format_value(value) for name, value in values.items()}
+
+
+def file_words(request: SweepRequest, name: str) -> tuple[str, ...]:
+    """Name or path of a data set, and how it is read, as words of a command line."""
+    return (name == UPLOAD and request.file) or (request.subjects[name].dataset.name,)
 
 
 def command_lines(request: SweepRequest) -> list[str]:
@@ -100,7 +100,7 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
     options |= fitting(shared, methods)
     for method in methods:
         options |= _own_options(plan, method)
-    words = ["python", "-m", "dpviz", "sweep", subject.dataset.name]
+    words = ["python", "-m", "dpviz", "sweep", *file_words(request, name)]
     if not is_sample(subject):
         options |= _reading(plan, fitting(subject.settings, methods))
         if subject.dataset.counts is not None:

@@ -65,12 +65,14 @@ class SweepRequest:
     """Runs to show on the page: a plan for each data set, by the data set's name in the link.
 
     The plans differ only in the data. ``unit`` is the column of persons of own data; ``public``
-    says whether the owner declares own data public.
+    says whether the owner declares own data public. ``file`` has its name or path, and how it is
+    read, as words of a command line.
     """
 
     plans: dict[str, Plan]
     unit: str | None = None
     public: bool = False
+    file: tuple[str, ...] = ()
 
     @property
     def any(self) -> Plan:
@@ -341,19 +343,16 @@ def begin_if_new(request: SweepRequest, *, whole: bool) -> None:
     """Start the missing runs if they are fast, or if a job of an earlier request is running.
 
     If they are slow, start fewer draws of each point, so that the page has a picture. All runs
-    follow if somebody asked for the ``whole`` picture, also if one draw of each point is slow.
+    follow if they are fast after that, as in a session that has these draws from before, or if
+    somebody asked for the ``whole`` picture, also if one draw of each point is slow.
     """
-    job = job_of(JOB)
+    job, pieces = job_of(JOB), missing_runs(request)
     is_part = job is not None and job.request == request.key + _FIRST_PART
-    if (
-        job
-        and (job.request == request.key or is_part)
-        and not (whole and is_part and job.result is not None)
-    ):
+    follows = bool(pieces) and is_part and (whole or seconds(pieces) <= _EAGER)
+    if job and (job.request == request.key or is_part) and not (follows and job.result is not None):
         return
     going_on = job is not None and job.running and not job.cancelled
     going_on &= job is not None and not str(job.request).endswith(_FIRST_PART)
-    pieces = missing_runs(request)
     if pieces and (going_on or seconds(pieces) <= _EAGER):
         begin(request, pieces).wait(_WAIT)
     elif not is_part and (first := _first_part(request)):

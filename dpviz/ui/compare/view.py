@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -34,7 +35,7 @@ from dpviz.metrics.bands import ENOUGH, band_words, end_names
 from dpviz.ui.compare.controls import VIEWS, CompareState, sidebar
 from dpviz.ui.compare.illustrations import show_illustration
 from dpviz.ui.compare.latex import latex_figure_of, latex_table_of
-from dpviz.ui.compare.links import command_lines, explorer_link, python_lines
+from dpviz.ui.compare.links import command_lines, explorer_link, file_words, python_lines
 from dpviz.ui.compare.paper_sets import given_subjects, stand_in_words, take_along
 from dpviz.ui.compare.runs import (
     JOB,
@@ -470,7 +471,8 @@ def _behind(
     least, most = _draws_of(charts, request.any)
     low, high = end_names(least, most)
     # One rule for all scores: a format that shortens one large score would round the others away.
-    scored = "%.4g"
+    scored = {"low": low, "high": high, "mean": None, "median": None, "true": "without noise"}
+    column = st.column_config.NumberColumn
     titles = {one.name: one.title for one in request.subjects.values()}
     failing = {(request.subjects[name].name, method) for name, method in request.failing}
     st.dataframe(
@@ -486,15 +488,11 @@ def _behind(
         height=min(318, 38 + 35 * max(len(table), 1)),
         key="compare:table",
         column_config={
-            axis.column: st.column_config.NumberColumn(axis.sign, format="%.3g"),
-            "epsilon": st.column_config.NumberColumn("ε", format="%.3g"),
-            "low": st.column_config.NumberColumn(low, format=scored),
-            "high": st.column_config.NumberColumn(high, format=scored),
-            "mean": st.column_config.NumberColumn(format=scored),
-            "standard_error": st.column_config.NumberColumn("standard error", format="%.2g"),
-            "median": st.column_config.NumberColumn(format=scored),
-            "true": st.column_config.NumberColumn("without noise", format=scored),
-            "printed": st.column_config.NumberColumn("printed mean", format="%.1f"),
+            axis.column: column(axis.sign, format="%.3g"),
+            "epsilon": column("ε", format="%.3g"),
+            **{name: column(title, format="%.4g") for name, title in scored.items()},
+            "standard_error": column("standard error", format="%.2g"),
+            "printed": column("printed mean", format="%.1f"),
         },
         placeholder="",
     )
@@ -518,11 +516,22 @@ def _behind(
     _show_differences(runs, dict.fromkeys(chart.score for chart in charts), axis, titles)
     if ranks is not None and len(ranks):
         _show_ranks(ranks, axis, titles)
-    if lines := python_lines(request):
+    lines, commands = python_lines(request), command_lines(request)
+    if said := _again_words(request, python=bool(lines)):
+        show_caption(said)
+    if lines:
         st.code(lines, language="python", wrap_lines=True)
-    st.code("\n".join(command_lines(request)), language="shell", wrap_lines=True)
-    if not all(map(is_sample, request.subjects.values())):
-        show_caption("Replace a file's name by its path on your computer.")
+    st.code("\n".join(commands), language="shell", wrap_lines=True)
+
+
+def _again_words(request: SweepRequest, *, python: bool) -> str:
+    """Which lines repeat the runs, and where those of a file do; empty if there is no file."""
+    sets = request.subjects.items()
+    files = [file_words(request, one)[0] for one, of in sets if not is_sample(of)]
+    named = [shown(one, 80) for one in files if not os.path.isabs(one)]  # a path leads to its file
+    at = f": run them in the folder of {joined(named)}, or write its path instead" if named else ""
+    made = "The Python lines repeat the runs of the sample sets. " * python
+    return f"{made}The commands repeat all runs{at}." if files else ""
 
 
 def _titled(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:

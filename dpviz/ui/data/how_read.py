@@ -187,7 +187,7 @@ def offer_csv(
         key=key,
         on_click="ignore",
         icon=icon,
-        help="All columns; load the saved file on the left.",
+        help="All columns; then load the saved file here.",
     )
 
 

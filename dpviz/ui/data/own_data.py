@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import counted
-from dpviz.commands.reproduce import columns_of
+from dpviz.commands.reproduce import columns_of, reading_words
 from dpviz.data.cities import exchanged
 from dpviz.data.reading.unread import NO_ROWS, UnreadableError
 from dpviz.ui.data.how_read import (
@@ -219,17 +219,17 @@ def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: boo
             still = f" Still on the screen: {own.current.name}, {names}."
         show_error(failure + still)
     offer = partial(offer_rows, state, unread)
+    place = "above" if named else state.place
     if loaded and own is None:
         problem = "is loaded, but not on the screen yet:"
         if bad := unread.rows:
             them = "it" if bad == 1 else "them"
             problem = f"has {counted(bad, 'row')} that can't be read: leave {them} out, or"
         raise NothingLoadedError(
-            f"{shown(loaded.data.name)} {problem} choose other columns on the left.", offer
+            f"{shown(loaded.data.name)} {problem} choose other columns {place}.", offer
         )
     offer()
     if own is None:
-        place = "above" if named else "on the left"
         columns = columns_of(state.get("columns"))
         if memory.error:
             raise NothingLoadedError(
@@ -243,6 +243,15 @@ def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: boo
             else f"Load a file {place}, or choose a sample set."
         )
     return own
+
+
+def file_words(own: OwnData) -> tuple[str, ...]:
+    """Own file in a command line: its path on this computer or its name, and how it is read."""
+    file, options = st.session_state.get(_FILE), own.loaded.token[1].options
+    path = os.fspath(file) if isinstance(file, LocalFile) and own.loaded.local else None
+    said = reading_words({one: value for one, value in options.items() if one != "header"})
+    leaves_out = ["--leave-out"] * (own.current.unread is not None)
+    return (path or own.current.name, *said, *leaves_out)
 
 
 def loaded() -> bool:

@@ -62,12 +62,7 @@ def true_words(active: ActiveData) -> str:
     return "" if active.public else "True values are for the owner only."
 
 
-def stamp_of(
-    active: ActiveData,
-    config: Configuration,
-    *,
-    seed: int | None = None,
-) -> Stamp:
+def stamp_of(active: ActiveData, config: Configuration, *, seed: int | None = None) -> Stamp:
     """Note on an explorer's pictures and tables; they may be published if the data is public."""
     card = CARDS[config.method]
     # Noise with a known seed is not secret.

@@ -76,6 +76,9 @@ def choose_of(method: str) -> str:
 class DataState(UrlState):
     """Controls of a page that has data."""
 
+    #: Where the file and the columns are; on a phone and a small laptop the side bar is closed.
+    place = "in the side bar (if it is closed, » at the top left opens it)"
+
     @property
     def has_own_data(self) -> bool:
         """Whether own data is chosen."""

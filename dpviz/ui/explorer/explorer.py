@@ -60,18 +60,8 @@ from dpviz.ui.widgets.card_panel import card_panel
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.headline import show_board
-from dpviz.ui.widgets.parameters import (
-    has_slider,
-    method_box,
-    method_controls,
-    take_defaults,
-)
-from dpviz.ui.widgets.readouts import (
-    Promise,
-    Readout,
-    show_ledger,
-    show_reason,
-)
+from dpviz.ui.widgets.parameters import has_slider, method_box, method_controls, take_defaults
+from dpviz.ui.widgets.readouts import Promise, Readout, show_ledger, show_reason
 from dpviz.ui.widgets.show import csv_button, lazy_expander, show_panels
 from dpviz.ui.widgets.stamp import Stamp
 from dpviz.ui.widgets.strip import Choice, strip
@@ -444,12 +434,15 @@ class Explorer(ABC):
 
     @property
     def _follows(self) -> str:
-        """Line that says which run follows the shown run; empty if this is the chosen run."""
+        """Line that says what is shown and what follows it; empty if this is the chosen run."""
         if self.coming is None:
             return ""
         done, of = len(self.code) - len(self.coming), len(self.code)
-        title = CARDS[self.chosen.config.method].title
-        return f"{title} follows: code is being prepared, {done} of {of}"
+        chosen = CARDS[self.chosen.config.method]
+        now = (
+            "The whole run of" if chosen is self.card else f"Drawn: {self.card.title}. The default"
+        )
+        return f"{now} {chosen.title} follows: code is being prepared, {done} of {of}"
 
     def _honest(self, readouts: list[Readout]) -> list[Readout]:
         """Readouts without good marks if the sentence above them says that something broke."""
@@ -520,11 +513,7 @@ class Explorer(ABC):
         here = [one for one in stages.get(self.stage, ()) if one in shown]
         views = here * (len(here) > 1) + [one for one in shown if one not in staged]
         choices = [
-            Choice(
-                title=shown[one],
-                act=partial(state.set, "view", one),
-                pressed=one == self.view,
-            )
+            Choice(title=shown[one], act=partial(state.set, "view", one), pressed=one == self.view)
             for one in views
         ]
         if self.view in self.figures.WITH_POINTS:

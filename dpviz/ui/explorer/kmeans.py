@@ -46,7 +46,7 @@ from dpviz.ui.data.run_title import side_title, true_words
 from dpviz.ui.data.state import DataState
 from dpviz.ui.explorer.explorer import Explorer, PrivateChoice, prepared
 from dpviz.ui.explorer.settings import RunSettings
-from dpviz.ui.messages import show_error
+from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.session.cache import kmeans_truth_of, raster_of, records_of, run_of, sketch_of
 from dpviz.ui.session.job import Job, follow, job_of, pause, start
 from dpviz.ui.session.state import Control, UrlState, choice, latest, whole
@@ -556,6 +556,11 @@ class KMeansExplorer(Explorer):
         """Show tables of the numbers in the picture."""
         named = self.frame().rename(columns=lambda name: name.replace("private", self.side))
         st.dataframe(named, height=318, hide_index=True)
+        if self.view == "regions":
+            show_caption(
+                "A row is a centre of the run, beside the nearest true centre. A true cluster "
+                "without a centre has a row of its own."
+            )
         st.dataframe(self._all_scores(), hide_index=True, height="content")
 
     def _all_scores(self) -> pd.DataFrame:

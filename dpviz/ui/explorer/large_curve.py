@@ -74,9 +74,7 @@ def large_curve(
         if points:
             dots = "M".join(f"{x(v)} {y(h)}h0" for v, h in points)
             parts += [path(kind, points), f'<path class="dots {kind}" d="M{dots}"/>']
-    keys = [
-        (kind, title) for kind, title in zip(("first", "second"), methods, strict=False) if title
-    ]
+    keys = list(zip(("first", "second"), filter(None, methods), strict=False))
     keys += [("band first", band), ("here", f"chosen: {axis.sign} {readable(here)}")]
     of = f" of {methods[0].partition(' (')[0]}" * (len(methods) > 1)
     keys += [("break", f"the median draw{of} breaks a true cluster")] * bool(breaks)

@@ -92,7 +92,7 @@ const LETTERS = [6.3, 5.8]; // average width in pixels of a letter of title and 
 // Title and stamp are plain text without tags, so line breaks between words are safe.
 function wrapped(text, letters) {
   const lines = [];
-  for (const word of text.split(" ")) {
+  for (const word of text.split(/ (?!·)/)) { // no line begins with a separator
     const line = lines.length ? `${lines.at(-1)} ${word}` : word;
     if (lines.length && line.length <= letters) lines[lines.length - 1] = line;
     else lines.push(word);
@@ -181,9 +181,10 @@ function fitted(figure, width, height, factor, side) {
   const map = (fits - t - b) / shape / inner;
   if (across === 1 && map < 1) layout.xaxis.domain = [0, map];
   if (across === 2 && map < end - start) {
-    const from = map + layout.xaxis2.domain[0] - end;
-    layout.xaxis.domain = [0, map];
-    layout.xaxis2.domain = [from, from + map];
+    const next = layout.xaxis2.domain[0], from = map + next - end, part = map / (end - start);
+    for (const name of Object.keys(layout).filter((one) => /^xaxis/.test(one)))
+      layout[name].domain = layout[name].domain.map((at) =>
+        at < next ? at * part : from + (at - next) * part);
     for (const bar of bars) bar.x = bar.x === undefined ? from + map + 0.01 : bar.x - end + map;
   }
   return fits;

@@ -20,6 +20,8 @@ from dpviz.ui.widgets.parameters import config_of
 class StepState(DataState):
     """Controls that are read from a step's link. They are neither written to the URL nor shared."""
 
+    place = "under Settings of the explorer"
+
     def __init__(
         self, page: str, controls: Mapping[str, Control], query: Mapping[str, str]
     ) -> None:

@@ -228,11 +228,7 @@ def _methods(table: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def _table(
-    table: pd.DataFrame,
-    value: str,
-    small: dict[tuple[str, str, float], str],
-    *,
-    lower: bool,
+    table: pd.DataFrame, value: str, small: dict[tuple[str, str, float], str], *, lower: bool
 ) -> str:
     wide = table.pivot_table(index=["method", "variant"], columns="epsilon", values=value)
     real = wide[[not is_reference(method) for method, _ in wide.index]]

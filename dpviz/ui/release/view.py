@@ -46,13 +46,7 @@ from dpviz.ui.messages import (
     warn_owner,
 )
 from dpviz.ui.release.controls import ReleaseDraft, declared, draft_of, method_panel
-from dpviz.ui.release.data import (
-    file_step,
-    own_value_each_row,
-    place_words,
-    where_step,
-    who_step,
-)
+from dpviz.ui.release.data import file_step, own_value_each_row, place_words, where_step, who_step
 from dpviz.ui.release.rehearsal import (
     Plan,
     is_rehearsed,

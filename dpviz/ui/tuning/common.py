@@ -196,11 +196,7 @@ def show_answer(context: Context, part: str, panels: Panels, table: pd.DataFrame
     stamp = stamp_of(context.active, context.config)
     name = f"{stamp.name} find {part}"
     show_panels(
-        panels,
-        stamp,
-        key=context.key(f"{part} figure"),
-        base_name=name,
-        about=f"find {part}",
+        panels, stamp, key=context.key(f"{part} figure"), base_name=name, about=f"find {part}"
     )
     st.dataframe(
         table.rename(columns={one.name: one.sign for one in PARAMETERS.values()}),

@@ -83,7 +83,5 @@ def _ask(here: Door, key: str) -> None:
     with st.container(horizontal=True):
         st.button("Open it now", key=f"{key}:open", type="primary", on_click=use)
         st.button(
-            "Cancel",
-            key=f"{key}:cancel",
-            on_click=lambda: st.session_state.update({asking: False}),
+            "Cancel", key=f"{key}:cancel", on_click=lambda: st.session_state.update({asking: False})
         )

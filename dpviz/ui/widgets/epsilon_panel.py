@@ -15,11 +15,7 @@ from dpviz.ui.widgets.show import lazy_expander
 
 
 def epsilon_panel(
-    epsilon: float,
-    neighbours: Neighbours,
-    *,
-    persons: bool = False,
-    left: float | None = None,
+    epsilon: float, neighbours: Neighbours, *, persons: bool = False, left: float | None = None
 ) -> None:
     """Show the meaning of an epsilon in an expander: odds, certainty, years, precedents.
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import streamlit as st
 
+from dpviz.base.serialize import jsonable
 from dpviz.ui.widgets.assets import component, plotly_url
 
 # There is no shadow root, because plotly.js adds its style sheet to the document.
@@ -106,16 +107,23 @@ def encode(figure: Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
         offset += array.nbytes + -array.nbytes % 8
         digest.update(array.data)
     # With the digest the browser can skip a redraw if nothing has changed.
-    text = json.dumps(
-        {**head, "figure": body, "arrays": places, "digest": digest.hexdigest()},
-        default=lambda one: one.item() if isinstance(one, np.generic) else str(one),
-        separators=(",", ":"),
-    ).encode()
+    whole = {**head, "figure": body, "arrays": places, "digest": digest.hexdigest()}
+    try:
+        text = _json(whole).encode()
+    except ValueError:  # a browser reads no NaN; a copy takes time that most figures don't need
+        text = _json(jsonable(whole)).encode()
     text += b" " * (-(len(text) + 4) % 8)
     pieces = [len(text).to_bytes(4, "little"), text]
     for array in arrays:
         pieces += [array.tobytes(), bytes(-array.nbytes % 8)]
     return b"".join(pieces)
+
+
+def _json(value: Any) -> str:
+    def plain(one: Any) -> Any:
+        return one.item() if isinstance(one, np.generic) else str(one)
+
+    return json.dumps(value, default=plain, separators=(",", ":"), allow_nan=False)
 
 
 def _strip(

@@ -72,6 +72,9 @@ def show_panels(
 #: Most letters of a name before the first number of an axis.
 _SHORT = 12
 
+#: Pixels for the name of an axis below its numbers.
+_NAME = 16
+
 
 def _named_beside_ticks(layout: Mapping[str, Any]) -> dict[str, Any]:
     """Horizontal axes with their name before the first number, if it is short.
@@ -88,6 +91,8 @@ def _named_beside_ticks(layout: Mapping[str, Any]) -> dict[str, Any]:
             beside |= {"showexponent": "all", "showticksuffix": "all"}
             # There is no space before the first number of the other maps.
             named[name] = {**axis, "title": {"text": ""}, **(beside if name == "xaxis" else {})}
+    if "xaxis" in named:  # nothing is below the numbers
+        named["margin"] = {**layout["margin"], "b": layout["margin"]["b"] - _NAME}
     return named
 
 
