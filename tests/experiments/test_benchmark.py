@@ -265,6 +265,9 @@ def test_the_reasons_of_losses_to_peers_are_those_of_the_rows():
     won = (only["dprefine"] == "won").sum()
     assert f"Of the {len(only)} cells that only DPLloyd loses, DP-Refine wins {won}" in text
     bare = kept[kept["epsilon"] == 1e5].groupby("data")["nicv_ratio"].median()
+    assert len(bare) == 8
+    assert "On eight of these sets" in text
+    assert set(bare.index) <= set(only["data"])
     told = ", ".join(f"{name} {value:.2f}" for name, value in bare.sort_values().items())
     assert f"error is: {told}." in text
 
@@ -279,6 +282,11 @@ def test_the_noise_of_hst_is_for_one_count_too_few():
         meant = brentq(lambda ratio: delta(ratio) - 5e-6, 1e-3, 9)
         real = delta(meant * np.sqrt((10 * columns + 1) / (10 * columns)))
         assert said.format(real / 5e-6) in pages()["measured"].text
+        # The other half of delta, 5e-6, is for the cut: a cell with only this record has 20 or 10.
+        cut = 10 * columns * norm.sf(np.sqrt(2) * norm.isf(1e-5 / (10 * columns)))
+        assert cut < 1e-9
+        assert (real + cut <= 1e-5) == (columns == 2)
+    assert f"it is {real / 1e-5:.1f} times as large as claimed" in pages()["measured"].text
 
 
 def utility_medians() -> pd.DataFrame:
