@@ -59,6 +59,8 @@ def server(
         for name in OPENED:
             patch.setenv(name, "true")
         with started_server(folder, ["lab.example.org"], streamlit=streamlit) as url:
+            # The first session waits for the imports that began with the server.
+            assert knocked(url, {"Host": "localhost"}) == 101
             yield url
 
 
