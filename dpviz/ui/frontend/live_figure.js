@@ -206,7 +206,7 @@ function single(figure, bars, side, factor) {
   for (const axis of ["xaxis", "yaxis"]) {
     const { title } = layout[axis];
     const kept = layout[axis + panel];
-    Object.assign(kept, { title, showticklabels: true, domain: [0, 1] });
+    Object.assign(kept, { title, showticklabels: true, ticklabeloverflow: undefined, domain: [0, 1] });
     for (const name of ["anchor", "scaleanchor"]) if (kept[name]) kept[name] = moved(kept[name]);
     delete kept.matches;
     layout[axis] = kept;
