@@ -577,8 +577,20 @@ def test_all_draws_are_asked_for_one_request_alone(app, swept, monkeypatch):
     finish(choose(test, methods=["privqt"]))
     assert test.query_params["asked"] == "fast"
     assert draws(swept) == {"privthr": 4}
+    # The first request is back with all its runs, so a link has to open all of them.
     finish(choose(test, methods=["privthr"]))
-    assert test.query_params["asked"] == "fast"
+    assert test.query_params["asked"] == "all"
+    assert draws(swept) == {"privthr": 4}
+
+
+def test_a_link_whose_own_data_are_missing_starts_no_later_choices(app, swept, monkeypatch):
+    monkeypatch.setattr(compare_runs, "_EAGER", 0.0)
+    test = finish(app(**{**SMALL, "data": "gaussians,own"}, methods="privthr", asked="all"))
+    assert draws(swept) == {"privthr": 4}
+    for method in ("privqt", "baseline"):
+        finish(choose(test, methods=[method]))
+        assert test.query_params["asked"] == "fast"
+    assert draws(swept) == {"privthr": 4}
 
 
 def test_a_link_starts_all_draws_although_one_draw_is_slow(app, swept, monkeypatch):

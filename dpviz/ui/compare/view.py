@@ -129,14 +129,16 @@ def _build(state: CompareState, request: SweepRequest | None) -> None:
 
 
 def _asks_all(state: CompareState, request: SweepRequest) -> bool:
-    """Whether a click or a link asks for all runs; if so, it asks for those of one request only."""
+    """Whether a click or a link has asked for all runs of this request."""
     if state.fresh:
         st.session_state.pop(_ASKED, None)
-    # The request of a link with own data is complete when they are loaded.
-    if state.get("asked") != "all" or set(state.get("data")) != {*request.plans}:
-        return bool(state.get("asked") == "all")
-    is_asked = bool(st.session_state.setdefault(_ASKED, request.key) == request.key)
-    state.set("asked", "all" if is_asked else "fast")
+    asked = st.session_state.setdefault(_ASKED, {})
+    # A link asks for its first request, and for the one that is complete when own data are loaded.
+    is_complete = set(state.get("data")) == {*request.plans}
+    if state.get("asked") == "all" and (not asked or (is_complete and not any(asked.values()))):
+        asked[request.key] = is_complete
+    is_asked = request.key in asked
+    state.set("asked", "all" if is_asked else "fast")  # a link opens the same picture
     return is_asked
 
 
@@ -261,8 +263,7 @@ def _parameters_of(preset: Preset | None, plan: Plan) -> str:
 
 def _progress(state: CompareState, request: SweepRequest) -> None:
     def begin_all() -> None:
-        state.set("asked", "all")  # a link opens the same picture
-        st.session_state[_ASKED] = request.key
+        st.session_state[_ASKED][request.key] = True
         begin(request, pieces)
 
     job, pieces = current_job(JOB, request.key), missing_runs(request)
