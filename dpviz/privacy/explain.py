@@ -57,24 +57,38 @@ def scale_words(epsilon: float) -> str:
     more = [f"{_right(many * epsilon)} after {many}" for many in (2, 5, 10)]
     return (
         "By a usual scale (Ponomareva and others, “How to DP-fy ML”, 2023: up to 1 strong, up to "
-        f"10 reasonable, above 10 weak to none), it is {_level(epsilon)}. For comparison, this "
-        f"guess is right {', '.join(others)}. After several releases of the same data, each with ε "
-        f"{written_out(epsilon)}, it is right {', '.join(more)}."
+        f"10 reasonable, above 10 weak to none), it is {_level(epsilon)}.{_little(epsilon)} For "
+        f"comparison, this guess is right {', '.join(others)}. After several releases of the same "
+        f"data, each with ε {written_out(epsilon)}, it is right {', '.join(more)}."
     )
 
 
 def limit_words(total: float, spent: float) -> str:
-    """How much is left of a lifetime budget, and what a reader can guess if all of it is spent."""
+    """How much is left of a lifetime budget."""
     left = round(total - spent, 9)
     return (
         f"The owner's limit for all releases of these data is ε {written_out(total)}; "
-        f"{written_out(left) if left > 0 else 'nothing'} is left. If all of it is spent, this "
-        f"guess is right {_right(total)}, and the protection is {_level(total)}."
+        f"{written_out(left) if left > 0 else 'nothing'} is left."
+    )
+
+
+def all_spent_words(total: float) -> str:
+    """What a reader can guess if a lifetime budget is spent; follows :func:`scale_words`."""
+    return (
+        f"If all of it is spent, this guess can be right {_right(total)}: by the scale above, "
+        f"{_level(total)}.{_little(total)}"
     )
 
 
 def _level(epsilon: float) -> str:
     return "strong" if epsilon <= 1 else "reasonable" if epsilon <= 10 else "weak to none"
+
+
+def _little(epsilon: float) -> str:
+    return (
+        f" dpviz calls this little protection, because the guess can be right more than {LITTLE:g} "
+        "times in 100."
+    ) * promises_little(epsilon)
 
 
 def _right(epsilon: float) -> str:

@@ -23,7 +23,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.serialize import jsonable
 from dpviz.base.tables import read_rows
-from dpviz.privacy.explain import guess_words, limit_words, scale_words, times_at_most
+from dpviz.privacy.explain import (
+    all_spent_words,
+    guess_words,
+    limit_words,
+    scale_words,
+    times_at_most,
+)
 from dpviz.release.formatting import printable
 from dpviz.release.report import environment, spots_of
 from dpviz.release.tables import (
@@ -215,6 +221,7 @@ def _values(document: Document, about: About, made: Mapping[str, bytes]) -> dict
         "mechanisms": list(dict.fromkeys(spend["mechanism"] for spend in ledger)),
         "spent": spent,
         "limit_words": limit_words(total, spent) if total else "",
+        "all_spent_words": all_spent_words(total) if total else "",
         "release_hash": _hash(made["release.json"]),
         "tier": min((one.tier - 1 for one in missing), default=3) or 1,
         "about": {name: about.get(name, "") for name in asked()},

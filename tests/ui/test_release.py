@@ -373,6 +373,8 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     press(test, "Review the release")
     (facts,) = (one.value for one in test.markdown if "This is published" in one.value)
     assert "moved to the border, where they may look like clusters" in facts
+    # All that release.json has of the budget stands in what the owner agrees to.
+    assert "The lifetime budget, what is left of it, and day, ε and method of each earlier" in facts
     press(test, "Debit")
     assert "Released as number 1" in test.success[0].value
     (folder,) = (home / "releases").iterdir()

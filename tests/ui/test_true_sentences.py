@@ -19,7 +19,13 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
 from dpviz.figures.wavecluster import VIEWS as WAVECLUSTER_VIEWS
-from dpviz.privacy.explain import limit_words, promises_little, scale_words, surest_words
+from dpviz.privacy.explain import (
+    all_spent_words,
+    limit_words,
+    promises_little,
+    scale_words,
+    surest_words,
+)
 from dpviz.ui.session import address
 from dpviz.ui.widgets.stamp import COLUMN, DECLARED, FAILS, MADE_UP, Stamp
 from tests.support import ROOT
@@ -366,8 +372,13 @@ def test_the_scale_of_epsilon_is_that_of_the_guess() -> None:
 def test_the_rest_of_a_lifetime_budget_is_said_with_what_all_of_it_means() -> None:
     told = limit_words(3.0, 1.1)
     assert "is ε 3; 1.9 is left." in told
-    assert "at most 96 times in 100, and the protection is reasonable." in told
     assert "is ε 3; nothing is left." in limit_words(3.0, 3.0)
+    assert "at most 74 times in 100: by the scale above, strong." in all_spent_words(1.0)
+    # A usual scale is no praise for a guess that is right nearly always.
+    for epsilon in (2.2, 3.0, 5.0, 10.0):
+        for words in (all_spent_words(epsilon), scale_words(epsilon)):
+            assert "reasonable. dpviz calls this little protection" in words
+    assert "little" not in scale_words(2.1) + all_spent_words(2.1)
 
 
 def test_words_of_certainty_are_rounded_up():

@@ -356,7 +356,7 @@ def _other_persons(draft: ReleaseDraft, source: str, known: list[str]) -> bool:
         format_func=lambda at: f"Yes, in “{answers[at]}”" if at else "No, nobody",
         placeholder="choose an answer",
         # The answer is about these records and these sources, so others are asked about again.
-        key=f"{_SOURCE}:others:{source}:{draft.active.complete.digest}:{len(known)}",
+        key=f"{_SOURCE}:others:{source}:{draft.active.complete.digest}:{known}",
         persist_state="session",
     )
     if answer:
@@ -565,6 +565,7 @@ def _review(draft: ReleaseDraft, plan: Plan, source: str, total: float | None) -
         f"Method: {card.title}, sound; {parameters}.{chooses}",
         "Private cells or centres, private counts, names of the columns, ledger, title and day; "
         "with a report of one page, and files for a registry, an ethics board and a repository.",
+        "The lifetime budget, what is left of it, and day, ε and method of each earlier release.",
         *([f"Your words are published as they are: {', '.join(draft.about)}."] * bool(draft.about)),
         "No true count, no score, no number of records, no seed and no file name.",
     ]
