@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,10 @@ from dpviz.base.arrays import Floats, Ints, Mask
 from dpviz.base.lazy import optimize, spatial
 from dpviz.data.dataset import Dataset
 from dpviz.families import CARDS, FAMILIES, PARAMETERS
-from dpviz.family.trial import Configuration
 from dpviz.grid.domain import Domain
-from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.release.formatting import number
+from dpviz.release.request import config_of
 from dpviz.release.seeded import seeded_run
 from dpviz.release.tables import block_sums, cells_of_blocks, counting_step
 
@@ -134,8 +132,7 @@ def _cells(document: Document, null_sets: int | None) -> Mask:
         if not (seen > most).any():
             break
         most = np.maximum(most, _outstanding(null, group, chance).max(axis=0, initial=0.0))
-    found: Mask = np.any(seen > most, axis=1)
-    return found
+    return np.asarray(np.any(seen > most, axis=1))
 
 
 def fitted(blocks: Floats, room: Floats, group: int) -> Floats:
@@ -470,8 +467,7 @@ class _Like:
 def _grown(blocks: Mask) -> Mask:
     from scipy.ndimage import binary_dilation
 
-    found: Mask = binary_dilation(blocks, np.ones((3,) * blocks.ndim))
-    return found
+    return np.asarray(binary_dilation(blocks, np.ones((3,) * blocks.ndim)))
 
 
 def _errors(labels: Ints, number: int, made: Ints, drawn: Mapping[str, Any]) -> Floats:
@@ -592,28 +588,11 @@ def _nulls(
     """Results of ``draws`` null sets, with ``more`` times the epsilon of the release."""
     family = FAMILIES[document["method"]["family"]]
     domain = Domain(tuple((float(lo), float(hi)) for lo, hi in document["domain"]["bounds"]))
-    config = _config(document)
-    config = replace(config, epsilon=min(config.epsilon * more, MOST_EPSILON))
+    ledger, unknown = document["privacy"]["ledger"], document["parameters"].keys() - PARAMETERS
+    chosen = sum(spend["epsilon"] for spend in ledger if spend["step"].startswith(_CHOICE))
+    epsilon = min((document["privacy"]["epsilon"] - chosen) * more, MOST_EPSILON)
+    config = config_of(document, epsilon, unknown)
     for seed in range(draws):
         dataset = data(SeededNoise(seed).generator("null set"), domain)
         material = family.material(dataset, config, domain, "clip", secure=True)
         yield family.released(seeded_run(family, material, config, seed), domain)
-
-
-def _config(document: Document) -> Configuration:
-    privacy, parameters = document["privacy"], document["parameters"]
-    chosen = sum(
-        spend["epsilon"] for spend in privacy["ledger"] if spend["step"].startswith(_CHOICE)
-    )
-    config: Configuration = FAMILIES[document["method"]["family"]].config(
-        method=document["method"]["name"],
-        variant=document["method"]["variant"],
-        epsilon=privacy["epsilon"] - chosen,
-        neighbours=Neighbours(relation=privacy["neighbours"], cap=privacy["cap"]),
-        **{
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in parameters.items()
-            if name in PARAMETERS
-        },
-    )
-    return config

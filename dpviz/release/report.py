@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpviz.base.numbers import counted
 from dpviz.data.cities import city_words
 from dpviz.families import PARAMETERS
 from dpviz.privacy.ledger import Neighbours
@@ -50,25 +51,13 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
     from markupsafe import Markup
 
     privacy, domain = document["privacy"], document["domain"]
-    facts = cluster_facts(document)
-    counting = counting_step(document)
-    heads, rows = _clusters(document, facts)
+    words = words_on(document)
+    heads, rows = _clusters(document, words["facts"])
     template = environment(escape=True).get_template("report.html.j2")
     return template.render(
-        document,
-        title=title(document),
-        headline=headline(document),
-        quote=quote(document),
-        spots=spots_of(document, facts),
-        accuracy_words=accuracy_words(document),
-        counting_words=counting_words(document),
-        run_line=run_line(document),
+        {**document, **words},
         # The maps are markup already; their texts are escaped.
         maps={name: Markup(text) for name, text in made.items() if name.endswith(".svg")},
-        facts=facts,
-        counting=counting,
-        earlier_words=earlier_words(document),
-        doubt_words=doubt_words(document),
         cluster_heads=heads,
         cluster_rows=rows,
         ledger_rows=_ledger(privacy["ledger"]),
@@ -76,6 +65,24 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
         names=names,
         axes=f"{axes_of(document)} {city_words(domain['columns'], domain['bounds'])}".strip(),
     )
+
+
+def words_on(document: Document) -> dict[str, Any]:
+    """Words and facts on a release for the templates of all its pages."""
+    facts = cluster_facts(document)
+    return {
+        "title": title(document),
+        "headline": headline(document),
+        "quote": quote(document),
+        "run_line": run_line(document),
+        "accuracy_words": accuracy_words(document),
+        "counting_words": counting_words(document),
+        "earlier_words": earlier_words(document),
+        "doubt_words": doubt_words(document),
+        "counting": counting_step(document),
+        "facts": facts,
+        "spots": spots_of(document, facts),
+    }
 
 
 @cache
@@ -96,7 +103,7 @@ def environment(*, escape: bool) -> Environment:
         "margin": margin,
         "number": number,
         "parameter_words": parameter_words,
-        "plural": _plural,
+        "plural": counted,
         "readable": _readable,
     }
     return made
@@ -137,13 +144,13 @@ def _clusters(
     document: Document, facts: Sequence[ClusterFacts]
 ) -> tuple[list[str], list[list[str]]]:
     domain, kind = document["domain"], document["result"]["kind"]
-    counted = any(one.count is not None for one in facts)
+    numbered = any(one.count is not None for one in facts)
     judged = any(one.doubtful is not None for one in facts)
     spacings = _spacings(document)
     heads = ["cluster"]
     part = {"cells": "dense blocks", "areas": "areas"}.get(kind)
     heads += [part] if part else []
-    heads += [f"{'persons' if counts_persons(document) else 'records'} (noisy)"] if counted else []
+    heads += [f"{'persons' if counts_persons(document) else 'records'} (noisy)"] if numbered else []
     exact = any(one.band for one in facts)
     heads += ["95% range"] if exact else []
     heads += ["may be noise"] if judged else []
@@ -181,7 +188,7 @@ def _ledger(ledger: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         first = spends[0]
         what = long_words(first["step"])
         if first["composition"] == "parallel":
-            parts = _plural(len(spends), "part")
+            parts = counted(len(spends), "part")
             what += f" ({parts} with different records; the largest ε counts)"
         ranges = (
             _range([spend[key] for spend in spends])
@@ -206,7 +213,3 @@ def _readable(value: Any) -> str:
 def _range(values: Sequence[float]) -> str:
     ends = [number(end, 4) for end in (min(values), max(values))]
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
-
-
-def _plural(many: int, word: str) -> str:
-    return f"{many:,} {word}{'' if many == 1 else 's'}"
