@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpviz.audit.planted import Bug
 from dpviz.base.arrays import Floats, Mask
 from dpviz.privacy.ledger import Neighbours
-from dpviz.privacy.mechanisms import Accountant, Gradual, Level, Numbers, exact_levels, k_norm
+from dpviz.privacy.mechanisms import Accountant, Gradual, Level, Numbers, k_norm
 from dpviz.privacy.noise_source import NoiseSource
 
 #: At this scale two-sided geometric noise is 0, except with probability about e^-1000.
@@ -132,19 +132,13 @@ class Replay(_Built):
 
         Only the finest release of a value has a likelihood that depends on it.
         """
-        levels = exact_levels(levels)
-        self._spend(levels[0].step, sensitivity, levels[0].epsilon, 1.0, "sequential")
-        exact, scales = np.asarray(values, dtype=float), self._scales(levels, sensitivity)
-        found = Gradual(
-            levels=levels,
-            sensitivity=sensitivity,
-            noisy=self._remaining.pop(0),
-            scales=scales,
-            values=exact,
-            releases=(),
-        )
-        self._add(_geometric(found.noisy - exact, scales[0]))
+        found = super().gradual(values, levels, sensitivity=sensitivity)
+        self._add(_geometric(found.noisy - values.astype(float), found.scales[0]))
         return found
+
+    def _chain(self, *_: object) -> tuple[Floats, ...]:
+        """Return only the coarsest release."""
+        return (self._remaining.pop(0),)
 
     def finer(self, gradual: Gradual, level: int) -> Floats:
         """Return the answer; its probability replaces the probability of the coarser release."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpviz.base.ending import say
-from dpviz.base.errors import InputError, shown
+from dpviz.base.errors import InputError, shown, some
 from dpviz.base.formats import format_of
 from dpviz.commands.output import progress_line
 from dpviz.data.dataset import Dataset, position_of
@@ -207,15 +207,10 @@ def columns_words(data: Dataset | Stored) -> str:
     word = "column" if len(data.columns) == 1 else "columns"
     if isinstance(data, Dataset) and data.counts is not None:
         word = "counts along"
-    words = f"{word} {', '.join(shown(one, 30) for one in data.columns[:NAMED])}"
-    if len(data.columns) > NAMED:
-        words += f" and {len(data.columns) - NAMED:,} more"
-    aside = data.aside
+    words, aside = f"{word} {some(data.columns, NAMED)}", data.aside
     if not aside:
         return words if aside is None else f"{words} (proposed)"
-    left = ", ".join(shown(one, 30) for one in aside[:NAMED])
-    more = f" and {len(aside) - NAMED:,} more" if len(aside) > NAMED else ""
-    return f"{words} (proposed; left aside: {left}{more})"
+    return f"{words} (proposed; left aside: {some(aside, NAMED)})"
 
 
 def columns_report(data: Dataset | Stored) -> Report:

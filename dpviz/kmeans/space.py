@@ -59,10 +59,8 @@ class Space:
     def restore(self, centers: Floats) -> Floats:
         """Scaled centres (..., d) in the units of the data, inside the domain."""
         lows, highs = self.domain.lows, self.domain.highs
-        restored: Floats = np.clip(
-            lows + (centers - self.low) / self.span * (highs - lows), lows, highs
-        )
-        return restored
+        restored = lows + (centers - self.low) / self.span * (highs - lows)
+        return np.asarray(np.clip(restored, lows, highs))
 
     def contains(self, centers: Floats) -> Mask:
         """Whether each scaled centre (K, d) is in the domain, shape (K,); False for NaN."""

@@ -233,7 +233,8 @@ class Budget:
                 # If the file was replaced meanwhile, the debit is lost, but no noise was drawn.
                 self._check_place(place)
         except sqlite3.Error as error:
-            raise InputError(self._sentence(error)) from None
+            problem = _REASONS.get(_code(error), f"can't be used ({reason(error)}): check it")
+            raise InputError(f"{self} {problem}.") from None
         except (DamagedError, UnicodeDecodeError) as error:
             found = str(error) if isinstance(error, DamagedError) else "is damaged"
             raise InputError(f"{self} {found}: {_NEWEST}.") from None
@@ -331,10 +332,6 @@ class Budget:
                 f"an older copy of {self} would not be noticed, since its newest record can't be "
                 f"noted ({reason(error)})."
             )
-
-    def _sentence(self, error: sqlite3.Error) -> str:
-        problem = _REASONS.get(_code(error), f"can't be used ({reason(error)}): check it")
-        return f"{self} {problem}."
 
 
 @dataclass(frozen=True)
