@@ -54,8 +54,7 @@ class _Built(Accountant):
             [one / self._bug.of(step) for one, (step, _) in zip(added, levels, strict=True)]
         )
         # Below this scale whole numbers get no noise, but methods divide by the variance.
-        found: list[float] = np.maximum(built, _NO_NOISE).tolist()
-        return found
+        return list(np.maximum(built, _NO_NOISE).tolist())
 
 
 class Recorder(_Built):

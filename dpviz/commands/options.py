@@ -198,16 +198,6 @@ def check_common(given: argparse.Namespace, methods: Iterable[str]) -> None:
 def check_options(given: argparse.Namespace) -> None:
     """Refuse options that are invalid for any data."""
     check_common(given, [given.method])
-    _check_family(given)
-
-
-def check_repeats(repeats: int) -> None:
-    """Raise InputError if the number of draws is below 1 or too large."""
-    if not 1 <= repeats <= MOST_REPEATS:
-        raise InputError(f"--repeats {repeats}: ask for 1 to {MOST_REPEATS:,} draws.")
-
-
-def _check_family(given: argparse.Namespace) -> None:
     own = family_of(given.method)
     for family in FAMILIES.values():
         values = given_of(given, [one.name for one in family.own if one.name not in own.by_name])
@@ -217,6 +207,12 @@ def _check_family(given: argparse.Namespace) -> None:
                 f"--{name} {shown(text)} applies only to {family.title} methods, but "
                 f"{given.method} is not a {family.title} method: leave it out."
             )
+
+
+def check_repeats(repeats: int) -> None:
+    """Raise InputError if the number of draws is below 1 or too large."""
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise InputError(f"--repeats {repeats}: ask for 1 to {MOST_REPEATS:,} draws.")
 
 
 def config_of(given: argparse.Namespace) -> Configuration:

@@ -76,15 +76,13 @@ def stored_data(
         yield None
         return
     check_engine(given.engine, given.scheduler)
-    if known_sample(given) is not None or given.counts or given.data == "-":
-        if given.engine != "local":
-            raise InputError(
-                f"--engine {given.engine} reads files, but DATA is {shown(given.data)}: name a "
-                "file or a folder, or leave the engine out."
-            )
-        yield None
-        return
-    if given.engine == "local" and not is_stored(given.data):
+    is_file = not (known_sample(given) is not None or given.counts or given.data == "-")
+    if not is_file and given.engine != "local":
+        raise InputError(
+            f"--engine {given.engine} reads files, but DATA is {shown(given.data)}: name a "
+            "file or a folder, or leave the engine out."
+        )
+    if not is_file or (given.engine == "local" and not is_stored(given.data)):
         yield None
         return
     for option, why in _IN_MEMORY.items():

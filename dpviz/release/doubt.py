@@ -149,8 +149,7 @@ def fitted(blocks: Floats, room: Floats, group: int) -> Floats:
     middle = np.searchsorted(shape.ravel()[order].cumsum(), shape.sum() / 2)
     level = max(float(each[order[middle]]), 0.0)
     # The median of a Poisson number is at most log 2 below its mean.
-    found: Floats = shape * (level + group * np.log(2) / float((shape**2).sum()))
-    return found
+    return np.asarray(shape * (level + group * np.log(2) / float((shape**2).sum())))
 
 
 def _shares(slabs: Floats, room: Floats, axis: int, group: int) -> Floats:
@@ -502,8 +501,7 @@ def _middles(areas: Ints, counts: Floats | Ints, number: int) -> Floats:
         np.bincount(areas.ravel(), weights * (axis.ravel() + 0.5), number + 1)[1:]
         for axis in np.indices(areas.shape)
     ]
-    found: Floats = np.stack(sums, axis=1) / np.where(whole > 0, whole, np.nan)[:, None]
-    return found
+    return np.asarray(np.stack(sums, axis=1) / np.where(whole > 0, whole, np.nan)[:, None])
 
 
 def _wide(errors: Floats) -> Floats:
@@ -518,8 +516,7 @@ def _wide(errors: Floats) -> Floats:
     place = min(math.ceil(SURE * (len(errors) + 1)), len(errors)) - 1
     most = (part.max(axis=(1, 2, 3), initial=0.0) for part in (by_size[..., :1], by_size[..., 1:]))
     times = [float(np.sort(one)[place]) for one in most]
-    found: Floats = size * np.array([times[0], *[times[1]] * (errors.shape[-1] - 1)])
-    return found
+    return np.asarray(size * np.array([times[0], *[times[1]] * (errors.shape[-1] - 1)]))
 
 
 def _accuracy_of_centers(document: Document) -> dict[str, Any] | None:

@@ -222,8 +222,15 @@ def release(
     else:
         prepared = Prepared.build(dataset, request)
     budget.owner(dataset.origins, source)
-    _check_budget(budget, source, request.config.epsilon)
+    # Refuse early every request that the debit would refuse; the debit decides in the end.
+    if not request.config.epsilon <= MOST_EPSILON:
+        raise PrivacyRefusal(
+            f"epsilon = {request.config.epsilon:g} hides almost nothing: release with "
+            f"{MOST_EPSILON:g} or less."
+        )
     account = budget.find(source)
+    if account:
+        account.check(request.config.epsilon)
     trial = prepared.draw(request.config.epsilon, null_sets=1)
     before_it = account.entries if account else ()
     files(with_earlier(trial, before_it, account.total if account else total), about)
@@ -329,17 +336,6 @@ def _usable(dataset: Dataset) -> Dataset:
     assert points is not None  # noqa: S101 - a Dataset holds one of the two
     keep = whole_rows(points)
     return dataset if keep is None else dataset.take(keep)
-
-
-def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
-    """Refuse early every request that the debit would refuse; the debit decides in the end."""
-    if not epsilon <= MOST_EPSILON:
-        raise PrivacyRefusal(
-            f"epsilon = {epsilon:g} hides almost nothing: release with {MOST_EPSILON:g} or less."
-        )
-    account = budget.find(source)
-    if account:
-        account.check(epsilon)
 
 
 @contextmanager

@@ -94,7 +94,7 @@ def environment(*, escape: bool) -> Environment:
         loader=PackageLoader("dpviz", "release"),
         autoescape=escape,
         undefined=StrictUndefined,
-        finalize=_printable,
+        finalize=lambda one: one if hasattr(one, "__html__") else printable(str(one)),
         trim_blocks=True,
         keep_trailing_newline=True,
     )
@@ -102,15 +102,11 @@ def environment(*, escape: bool) -> Environment:
         "flat": lambda values: np.ravel(values).tolist(),
         "margin": margin,
         "number": number,
-        "parameter_words": parameter_words,
+        "parameter_words": lambda name: PARAMETERS[name].report,
         "plural": counted,
         "readable": _readable,
     }
     return made
-
-
-def _printable(value: Any) -> Any:
-    return value if hasattr(value, "__html__") else printable(str(value))
 
 
 def spots_of(document: Document, facts: Sequence[ClusterFacts]) -> list[dict[str, Any]]:
@@ -197,11 +193,6 @@ def _ledger(ledger: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         how = ", ".join(dict.fromkeys(spend["mechanism"] for spend in spends))
         rows.append([first["step"], what.strip(), how, *ranges])
     return rows
-
-
-def parameter_words(name: str) -> str:
-    """Name of a parameter for the reader."""
-    return PARAMETERS[name].report
 
 
 def _readable(value: Any) -> str:
