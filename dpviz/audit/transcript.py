@@ -109,20 +109,16 @@ class Replay(_Built):
         self.log_likelihood = 0.0
         self._remaining = list(answers)
 
-    def laplace(self, step: str, values: Numbers, *, sensitivity: float, epsilon: float) -> Floats:
-        """Return the answer; its density is a Laplace density around the values."""
-        scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
-        exact = np.asarray(values, dtype=float)
-        return self._noisy(exact, np.full(exact.shape, scale))
+    def _add_laplace(self, step: str, exact: Floats, scale: float) -> Floats:
+        return self._add_disjoint(step, exact, np.array(scale))
 
-    def laplace_disjoint(
-        self, step: str, values: Floats, *, sensitivity: float, epsilons: Floats
-    ) -> Floats:
-        """Return the answer; its density is a Laplace density with one scale per row."""
-        scales = [
-            self._spend(step, sensitivity, float(epsilon), 1.0, "parallel") for epsilon in epsilons
-        ]
-        return self._noisy(values, np.repeat(scales, values.shape[1]).reshape(values.shape))
+    def _add_disjoint(self, step: str, values: Floats, scales: Floats) -> Floats:
+        answer: Floats = self._remaining.pop(0)
+        if answer.shape != values.shape:
+            self._add(-np.inf)
+        scales = np.full(values.shape, scales)
+        self._add(-float((np.abs(answer - values) / scales + np.log(2 * scales)).sum()))
+        return answer
 
     def gradual(
         self, values: NDArray[np.number], levels: Sequence[Level], *, sensitivity: float
@@ -168,50 +164,28 @@ class Replay(_Built):
         log = _geometric(finer.ravel() - exact, gradual.scales[level])
         self._add(log - _geometric(known - exact, gradual.scales[gradual.known]) + beside)
 
-    def k_norm(
-        self, step: str, values: Floats, *, ball: int, sensitivity: float, epsilon: float
-    ) -> Floats:
-        """Return the answer; if the norm grows by one scale, the density falls by the factor e."""
-        scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
+    def _add_k_norm(self, step: str, values: Floats, scale: float, ball: int) -> Floats:
+        """If the norm grows by one scale, the density falls by the factor e."""
         answer: Floats = self._remaining.pop(0)
         if answer.shape != values.shape:
             self._add(-np.inf)
         self._add(-float(k_norm(answer - values, ball).sum() / scale))
         return answer
 
-    def choose(
-        self,
-        step: str,
-        scores: Floats,
-        *,
-        sensitivity: float,
-        epsilon: float,
-        monotone: bool = False,
-    ) -> int:
-        """Return the answer; probabilities are proportional to exp(score / scale)."""
-        scale = self._spend(step, sensitivity, epsilon, 1.0 if monotone else 2.0, "sequential")
+    def _highest(self, step: str, scores: Floats, scale: float) -> int:
+        """Probabilities are proportional to exp(score / scale)."""
         answer = int(self._remaining.pop(0))
         self._add(scores[answer] / scale - _log_sum(scores / scale))
         return answer
 
-    def interval(
-        self, step: str, edges: Floats, scores: Floats, *, sensitivity: float, epsilon: float
-    ) -> tuple[int, float]:
-        """Return the answer; densities are proportional to exp(score / scale)."""
-        scale = self._spend(step, sensitivity, epsilon, 2.0, "sequential")
+    def _point(self, step: str, edges: Floats, scores: Floats, scale: float) -> tuple[int, float]:
+        """Densities are proportional to exp(score / scale)."""
         answer = float(self._remaining.pop(0))
         index = int(np.searchsorted(edges, answer)) - 1
         if not 0 <= index < len(scores):
             self._add(-np.inf)
         self._add(scores[index] / scale - _log_sum(scores / scale, np.diff(edges)))
         return index, answer
-
-    def _noisy(self, exact: Floats, scales: Floats) -> Floats:
-        answer: Floats = self._remaining.pop(0)
-        if answer.shape != exact.shape:
-            self._add(-np.inf)
-        self._add(-float((np.abs(answer - exact) / scales + np.log(2 * scales)).sum()))
-        return answer
 
     def _add(self, log: float) -> None:
         """Add an answer's log-likelihood; end the run if later answers can't change the sum."""

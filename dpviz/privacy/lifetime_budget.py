@@ -174,8 +174,7 @@ class Budget:
             account.check(epsilon)
             new = [one for one in origins if one not in log.origins]
             log.append("debited", account.id, asked, _json(what, new))
-            entry = log.entries[-1]
-        return entry
+        return log.entries[-1]
 
     def _opened(self, log: Log, source: str, asked: int | None) -> Account:
         account = log.find(source)
