@@ -63,12 +63,7 @@ class Recorder(_Built):
     def __init__(self, *given: Any, answers_only: bool = False) -> None:
         super().__init__(*given)
         self.answers: list[Any] = []
-        self._answers_only = answers_only
-
-    def _record(self, answer: Any) -> None:
-        self.answers.append(answer)
-        if self._answers_only and self.ledger.epsilon >= self.budget * (1 - 1e-9):
-            raise TranscriptEnd
+        self.answers_only = answers_only
 
 
 #: Part of a mechanism's result that is recorded.
@@ -87,7 +82,9 @@ def _recording(name: str) -> Callable[..., Any]:
     @wraps(mechanism)
     def record(recorder: Recorder, *given: Any, **named: Any) -> Any:
         found = mechanism(recorder, *given, **named)
-        recorder._record(answer(found))
+        recorder.answers.append(answer(found))
+        if recorder.answers_only and recorder.ledger.epsilon >= recorder.budget * (1 - 1e-9):
+            raise TranscriptEnd
         return found
 
     return record

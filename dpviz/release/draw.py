@@ -23,7 +23,7 @@ from dpviz.data.units import cap_records
 from dpviz.family.family import Material
 from dpviz.grid.areas import Areas
 from dpviz.grid.counts import MAX_EXACT
-from dpviz.privacy.budget_log import Entry, decimal, granted
+from dpviz.privacy.budget_log import Account, Entry, decimal, granted
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.release.document import Document, document, with_earlier
@@ -222,15 +222,7 @@ def release(
     else:
         prepared = Prepared.build(dataset, request)
     budget.owner(dataset.origins, source)
-    # Refuse early every request that the debit would refuse; the debit decides in the end.
-    if not request.config.epsilon <= MOST_EPSILON:
-        raise PrivacyRefusal(
-            f"epsilon = {request.config.epsilon:g} hides almost nothing: release with "
-            f"{MOST_EPSILON:g} or less."
-        )
-    account = budget.find(source)
-    if account:
-        account.check(request.config.epsilon)
+    account = _check_budget(budget, source, request.config.epsilon)
     trial = prepared.draw(request.config.epsilon, null_sets=1)
     before_it = account.entries if account else ()
     files(with_earlier(trial, before_it, account.total if account else total), about)
@@ -336,6 +328,18 @@ def _usable(dataset: Dataset) -> Dataset:
     assert points is not None  # noqa: S101 - a Dataset holds one of the two
     keep = whole_rows(points)
     return dataset if keep is None else dataset.take(keep)
+
+
+def _check_budget(budget: Budget, source: str, epsilon: float) -> Account | None:
+    """Refuse early every request that the debit would refuse; the debit decides in the end."""
+    if not epsilon <= MOST_EPSILON:
+        raise PrivacyRefusal(
+            f"epsilon = {epsilon:g} hides almost nothing: release with {MOST_EPSILON:g} or less."
+        )
+    account = budget.find(source)
+    if account:
+        account.check(epsilon)
+    return account
 
 
 @contextmanager
