@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from dpviz.base.errors import InputError, shown
 from dpviz.base.formats import ACCEPTED
-from dpviz.base.tables import read_table_file
+from dpviz.base.tables import read_beside
 from dpviz.commands.reproduce import columns_of
 from dpviz.commands.source import known_sample
 from dpviz.data.engine.choice import ENGINES
@@ -158,7 +157,7 @@ class _Table:
 
 @cache
 def _table() -> _Table:
-    found: _Table = read_table_file(Path(__file__).with_name("commands.toml"), _Table)
+    found: _Table = read_beside(__file__, _Table, "commands")
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from dpviz.family.score import OF_CLASSES, scores_of
-from dpviz.kmeans.headline import placed
 from dpviz.privacy.noise_source import SeededNoise
 
 #: All scores by name.
@@ -18,7 +17,7 @@ SCORES = scores_of(
     nicv_ratio=lambda one: one.truth.ratio_to(one.truth, one.centers),
     # The geometries box and cube do not move records, so this score is then the NICV ratio.
     space_ratio=lambda one: one.space_ratio,
-    broken=lambda one: len(one.truth.centers) - placed(one.truth, one.run).one_each,
+    broken=lambda one: one.broken,
     displacement=lambda one: one.displacement,
     contour=lambda one: one.silhouette,
     # Methods without iterations update no places, so a perfect 0 would be wrong.

@@ -192,6 +192,12 @@ class Evaluation:
             return self.truth.labels
         return self.truth.assign(self.centers)
 
+    @property
+    def broken(self) -> int:
+        """Number of true clusters without exactly one private centre that is near."""
+        scale, true = self.truth.space.scale, self.truth.centers
+        return len(true) - of_centers.placement(scale(true), scale(self.centers)).one_each
+
     @cached_property
     def table(self) -> Ints:
         """Number of records per pair of true and private cluster."""
