@@ -8,7 +8,7 @@ from dpviz.kmeans.methods.dpkmeanspp import SETTLED, run
 from dpviz.kmeans.parameters import takes
 from dpviz.kmeans.start import BETTER, OFFSET, RETRIES, STEPS, TOLERANCE
 
-#: The steps are those of DPk-means++; the configuration has the improved start.
+# The steps are those of DPk-means++; the configuration has the improved start.
 __all__ = ["CARD", "run"]
 
 CARD = card_of(
