@@ -80,7 +80,11 @@ def lower_bound(without: Floats, joined: Floats, delta: float = 0.0) -> Bound:
     half = len(without) // 2
     first, second = _rounded(without), _rounded(joined)
     _, event = best_event(first[:half], second[:half], delta)
-    return _tested(event, first[half:], second[half:], delta)
+    n = len(first) - half
+    low, high = _log_shares(n, _ERROR, delta)
+    few, many = event.count(first[half:]), event.count(second[half:])
+    loss = low[many] - high[few] if event.joined_more else low[few] - high[many]
+    return Bound(epsilon=max(float(loss), 0.0), event=event, without=few / n, joined=many / n)
 
 
 def best_event(without: Floats, joined: Floats, delta: float = 0.0) -> tuple[float, Event]:
@@ -173,11 +177,3 @@ def _counts(place: Indices, values: int) -> Indices:
     equal = np.bincount(place, minlength=values)
     at_most = np.cumsum(equal)
     return np.stack([len(place) - at_most + equal, at_most, equal, len(place) - equal])
-
-
-def _tested(event: Event, without: Floats, joined: Floats, delta: float) -> Bound:
-    n = len(without)
-    low, high = _log_shares(n, _ERROR, delta)
-    few, many = event.count(without), event.count(joined)
-    loss = low[many] - high[few] if event.joined_more else low[few] - high[many]
-    return Bound(epsilon=max(float(loss), 0.0), event=event, without=few / n, joined=many / n)

@@ -108,10 +108,14 @@ def crowd(claim: float, *, size: int, columns: int, place: float = 1.0) -> Recor
     There it changes each count and sum by the maximum amount, for any centres and clip radius. The
     first ``size`` records are one point with a weight, so a run is fast.
     """
-    unit = Domain(((0.0, 1.0),) * columns)
-    points = np.array([[0.0], [place]]) * np.ones(columns)
+    return _weighed(np.array([[0.0], [place]]) * np.ones(columns), size)
+
+
+def _weighed(places: Floats, size: int) -> RecordPair:
+    """Records at the first place, as one point with a weight; then one more at the second."""
+    unit = Domain(((0.0, 1.0),) * places.shape[1])
     before, after = (
-        Records(points=points[: len(weights)], domain=unit, cut=True, weights=np.array(weights))
+        Records(points=places[: len(weights)], domain=unit, cut=True, weights=np.array(weights))
         for weights in ([size], [size, 1])
     )
     return before, after
@@ -265,14 +269,7 @@ _MANY = FEWEST * PER_GENERATION * PARENTS
 def number_of_generations(claim: float) -> RecordPair:
     """Largest number of records with PrivGene's fewest generations; then one more record."""
     n = next(n for n in count(int(_MANY / claim)) if printed_generations(n + 1, claim) > FEWEST)
-    points = np.full((2, 1), 0.25)
-    one, two = (
-        Records(
-            points=points[:rows], domain=Domain(((0.0, 1.0),)), cut=True, weights=np.array(weights)
-        )
-        for rows, weights in ((1, [n]), (2, [n, 1]))
-    )
-    return one, two
+    return _weighed(np.full((2, 1), 0.25), n)
 
 
 #: For :func:`swapped_centers`: number of records, and of blocks that it nearly always gives.

@@ -39,6 +39,7 @@ from dpviz.audit.bounds import (
 from dpviz.audit.classifier import CLASSIFIER_NAME, classifier_scores
 from dpviz.audit.pairs import MANY, Box, Pair, pairs
 from dpviz.audit.runs import checked_runs, event_in_words
+from dpviz.audit.scores import position
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, check_number, reason, shown
 from dpviz.base.work import IsCancelled, Progress, Work
@@ -158,9 +159,7 @@ class ExternalAudit:
 
     def text(self) -> str:
         """The report as plain text."""
-        return "\n".join(
-            line for title, lines in self.sections() for line in (title, *_indented(lines))
-        )
+        return "\n".join("\n  ".join([title, *lines]) for title, lines in self.sections())
 
     def markdown(self) -> str:
         """The report as Markdown."""
@@ -173,10 +172,6 @@ class ExternalAudit:
             )
             parts.append("\n".join([f"{'##' if level else '#'} {_plain(title)}", "", *body]))
         return "\n\n".join(parts)
-
-
-def _indented(lines: Sequence[str]) -> list[str]:
-    return [f"  {line}" for line in lines]
 
 
 def _plain(text: str) -> str:
@@ -601,7 +596,7 @@ def _table(sides: Sequence[list[_Row]]) -> tuple[list[str], Floats, Floats]:
     starts = {}
     for name, (size, shape) in sizes.items():
         starts[name] = len(names)
-        names += [f"{name}{_place(place)}" for place in np.ndindex(*shape)][:size]
+        names += [f"{name}{position(place)}" for place in np.ndindex(*shape)][:size]
     for rows in sides:
         table = np.full((len(rows), len(names)), np.nan)
         for line, row in zip(table, rows, strict=True):
@@ -614,13 +609,6 @@ def _table(sides: Sequence[list[_Row]]) -> tuple[list[str], Floats, Floats]:
                 line[starts[name] : starts[name] + len(part)] = part
         columns.append(table)
     return names, columns[0], columns[1]
-
-
-def _place(place: tuple[int, ...]) -> str:
-    if not place:
-        return ""
-    shown_place = ", ".join(str(index + 1) for index in place)
-    return f" ({shown_place})" if len(place) > 1 else f" {shown_place}"
 
 
 def _repeat(

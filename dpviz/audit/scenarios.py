@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 from dpviz.audit import data, planted, scores
 from dpviz.audit.noise import RunNoise
 from dpviz.audit.planted import Bug
 from dpviz.base.errors import InputError, shown
-from dpviz.base.tables import read_table_file
+from dpviz.base.tables import read_beside
 from dpviz.families import CARDS, family_of
 from dpviz.family.card import VariantName
 from dpviz.family.claim import Claim, claim
@@ -157,7 +156,7 @@ class _File:
     planted: tuple[_Entry, ...]
 
 
-_FILE: _File = read_table_file(Path(__file__).with_suffix(".toml"), _File)
+_FILE: _File = read_beside(__file__, _File)
 
 
 _DESIGNED = tuple(

@@ -153,14 +153,15 @@ def row(run: Run | KMeansRun, groups: tuple[str, ...]) -> Floats:
 def names(run: Run | KMeansRun, groups: tuple[str, ...]) -> list[str]:
     """Names for users of the scores from :func:`row`, with positions from 1, and likelihood."""
     found = [
-        f"{name}{_position(place)}"
+        f"{name}{position(place)}"
         for name, values in _all(run, groups)
         for place in np.ndindex(np.shape(values))
     ]
     return [*found, LIKELIHOOD_NAME] if LIKELIHOOD in groups else found
 
 
-def _position(place: tuple[int, ...]) -> str:
+def position(place: tuple[int, ...]) -> str:
+    """Position of a number in an array, from 1, after the array's name; "" for a single number."""
     shown = ", ".join(str(index + 1) for index in place)
     return f" ({shown})" if len(place) > 1 else f" {shown}".rstrip()
 

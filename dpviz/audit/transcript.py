@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpviz.audit.planted import Bug
 from dpviz.base.arrays import Floats, Mask
 from dpviz.privacy.ledger import Neighbours
-from dpviz.privacy.mechanisms import Accountant, Gradual, Level, Numbers, exact_levels, k_norm
+from dpviz.privacy.mechanisms import Accountant, Gradual, Level, Numbers, k_norm
 from dpviz.privacy.noise_source import NoiseSource
 
 #: At this scale two-sided geometric noise is 0, except with probability about e^-1000.
@@ -54,8 +54,7 @@ class _Built(Accountant):
             [one / self._bug.of(step) for one, (step, _) in zip(added, levels, strict=True)]
         )
         # Below this scale whole numbers get no noise, but methods divide by the variance.
-        found: list[float] = np.maximum(built, _NO_NOISE).tolist()
-        return found
+        return list(np.maximum(built, _NO_NOISE).tolist())
 
 
 class Recorder(_Built):
@@ -64,12 +63,7 @@ class Recorder(_Built):
     def __init__(self, *given: Any, answers_only: bool = False) -> None:
         super().__init__(*given)
         self.answers: list[Any] = []
-        self._answers_only = answers_only
-
-    def _record(self, answer: Any) -> None:
-        self.answers.append(answer)
-        if self._answers_only and self.ledger.epsilon >= self.budget * (1 - 1e-9):
-            raise TranscriptEnd
+        self.answers_only = answers_only
 
 
 #: Part of a mechanism's result that is recorded.
@@ -88,7 +82,9 @@ def _recording(name: str) -> Callable[..., Any]:
     @wraps(mechanism)
     def record(recorder: Recorder, *given: Any, **named: Any) -> Any:
         found = mechanism(recorder, *given, **named)
-        recorder._record(answer(found))
+        recorder.answers.append(answer(found))
+        if recorder.answers_only and recorder.ledger.epsilon >= recorder.budget * (1 - 1e-9):
+            raise TranscriptEnd
         return found
 
     return record
@@ -110,20 +106,16 @@ class Replay(_Built):
         self.log_likelihood = 0.0
         self._remaining = list(answers)
 
-    def laplace(self, step: str, values: Numbers, *, sensitivity: float, epsilon: float) -> Floats:
-        """Return the answer; its density is a Laplace density around the values."""
-        scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
-        exact = np.asarray(values, dtype=float)
-        return self._noisy(exact, np.full(exact.shape, scale))
+    def _add_laplace(self, step: str, exact: Floats, scale: float) -> Floats:
+        return self._add_disjoint(step, exact, np.array(scale))
 
-    def laplace_disjoint(
-        self, step: str, values: Floats, *, sensitivity: float, epsilons: Floats
-    ) -> Floats:
-        """Return the answer; its density is a Laplace density with one scale per row."""
-        scales = [
-            self._spend(step, sensitivity, float(epsilon), 1.0, "parallel") for epsilon in epsilons
-        ]
-        return self._noisy(values, np.repeat(scales, values.shape[1]).reshape(values.shape))
+    def _add_disjoint(self, step: str, values: Floats, scales: Floats) -> Floats:
+        answer: Floats = self._remaining.pop(0)
+        if answer.shape != values.shape:
+            self._add(-np.inf)
+        scales = np.full(values.shape, scales)
+        self._add(-float((np.abs(answer - values) / scales + np.log(2 * scales)).sum()))
+        return answer
 
     def gradual(
         self, values: NDArray[np.number], levels: Sequence[Level], *, sensitivity: float
@@ -132,19 +124,13 @@ class Replay(_Built):
 
         Only the finest release of a value has a likelihood that depends on it.
         """
-        levels = exact_levels(levels)
-        self._spend(levels[0].step, sensitivity, levels[0].epsilon, 1.0, "sequential")
-        exact, scales = np.asarray(values, dtype=float), self._scales(levels, sensitivity)
-        found = Gradual(
-            levels=levels,
-            sensitivity=sensitivity,
-            noisy=self._remaining.pop(0),
-            scales=scales,
-            values=exact,
-            releases=(),
-        )
-        self._add(_geometric(found.noisy - exact, scales[0]))
+        found = super().gradual(values, levels, sensitivity=sensitivity)
+        self._add(_geometric(found.noisy - values.astype(float), found.scales[0]))
         return found
+
+    def _chain(self, *_: object) -> tuple[Floats, ...]:
+        """Return only the coarsest release."""
+        return (self._remaining.pop(0),)
 
     def finer(self, gradual: Gradual, level: int) -> Floats:
         """Return the answer; its probability replaces the probability of the coarser release."""
@@ -175,50 +161,28 @@ class Replay(_Built):
         log = _geometric(finer.ravel() - exact, gradual.scales[level])
         self._add(log - _geometric(known - exact, gradual.scales[gradual.known]) + beside)
 
-    def k_norm(
-        self, step: str, values: Floats, *, ball: int, sensitivity: float, epsilon: float
-    ) -> Floats:
-        """Return the answer; if the norm grows by one scale, the density falls by the factor e."""
-        scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
+    def _add_k_norm(self, step: str, values: Floats, scale: float, ball: int) -> Floats:
+        """If the norm grows by one scale, the density falls by the factor e."""
         answer: Floats = self._remaining.pop(0)
         if answer.shape != values.shape:
             self._add(-np.inf)
         self._add(-float(k_norm(answer - values, ball).sum() / scale))
         return answer
 
-    def choose(
-        self,
-        step: str,
-        scores: Floats,
-        *,
-        sensitivity: float,
-        epsilon: float,
-        monotone: bool = False,
-    ) -> int:
-        """Return the answer; probabilities are proportional to exp(score / scale)."""
-        scale = self._spend(step, sensitivity, epsilon, 1.0 if monotone else 2.0, "sequential")
+    def _highest(self, step: str, scores: Floats, scale: float) -> int:
+        """Probabilities are proportional to exp(score / scale)."""
         answer = int(self._remaining.pop(0))
         self._add(scores[answer] / scale - _log_sum(scores / scale))
         return answer
 
-    def interval(
-        self, step: str, edges: Floats, scores: Floats, *, sensitivity: float, epsilon: float
-    ) -> tuple[int, float]:
-        """Return the answer; densities are proportional to exp(score / scale)."""
-        scale = self._spend(step, sensitivity, epsilon, 2.0, "sequential")
+    def _point(self, step: str, edges: Floats, scores: Floats, scale: float) -> tuple[int, float]:
+        """Densities are proportional to exp(score / scale)."""
         answer = float(self._remaining.pop(0))
         index = int(np.searchsorted(edges, answer)) - 1
         if not 0 <= index < len(scores):
             self._add(-np.inf)
         self._add(scores[index] / scale - _log_sum(scores / scale, np.diff(edges)))
         return index, answer
-
-    def _noisy(self, exact: Floats, scales: Floats) -> Floats:
-        answer: Floats = self._remaining.pop(0)
-        if answer.shape != exact.shape:
-            self._add(-np.inf)
-        self._add(-float((np.abs(answer - exact) / scales + np.log(2 * scales)).sum()))
-        return answer
 
     def _add(self, log: float) -> None:
         """Add an answer's log-likelihood; end the run if later answers can't change the sum."""

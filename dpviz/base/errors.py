@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Real
 
 
@@ -42,6 +42,12 @@ def reason(error: BaseException) -> str:
     """Return the reason of an error, for a message: "No such file or directory"."""
     said = getattr(error, "strerror", None) or getattr(error, "reason", None) or str(error)
     return shown(said.rstrip(".:") or type(error).__name__, 160)
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """Return the first names for a message, and then the number of further names."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(shown(name, 30) for name in names[:most]) + more
 
 
 def listed(names: Iterable[str], length: int = 90) -> str:

@@ -10,14 +10,11 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from dpviz.base.tables import read_table_file
+from dpviz.base.tables import read_beside
 
 #: How LaTeX writes special characters, signs of formulas, and dashes.
-SIGNS: Mapping[str, Mapping[str, str]] = read_table_file(
-    Path(__file__).with_suffix(".toml"), Mapping[str, Mapping[str, str]]
-)
+SIGNS: Mapping[str, Mapping[str, str]] = read_beside(__file__, Mapping[str, Mapping[str, str]])
 
 _WRITTEN = str.maketrans(
     {

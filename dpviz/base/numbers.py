@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -44,6 +45,12 @@ def written_out(value: float) -> str:
 def counted(number: int, name: str) -> str:
     """Write "1 cluster", "2 clusters" or "12,000 clusters"."""
     return f"{number:,} {name}{'' if number == 1 else 's'}"
+
+
+def series(parts: Sequence[str]) -> str:
+    """Write "a", "a and b" or "a, b and c"."""
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def power_of_ten(power: int) -> str:

@@ -60,13 +60,9 @@ def no_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     safe.columns = [no_formula(str(name)) for name in frame.columns]
     for place, kind in enumerate(frame.dtypes):
         if kind.kind not in "biufc":
-            column = frame.iloc[:, place]
-            safe.isetitem(place, column.map(_as_cell))
+            column = frame.iloc[:, place].map(lambda x: no_formula(x) if isinstance(x, str) else x)
+            safe.isetitem(place, column)
     return safe
-
-
-def _as_cell(value: Any) -> Any:
-    return no_formula(value) if isinstance(value, str) else value
 
 
 def csv_bytes(frame: pd.DataFrame) -> bytes:

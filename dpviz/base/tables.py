@@ -35,6 +35,12 @@ def read_table_file(path: Path, shape: Any) -> Any:
     return _shape(found, shape, path.name)
 
 
+def read_beside(file: str, shape: Any, name: str = "") -> Any:
+    """Return the content of the TOML file beside a module: of this name, or of the module's."""
+    path = Path(file)
+    return read_table_file((path.with_stem(name) if name else path).with_suffix(".toml"), shape)
+
+
 def _shape(value: Any, shape: Any, place: str) -> Any:
     origin, parts = get_origin(shape), get_args(shape)
     if is_dataclass(shape):

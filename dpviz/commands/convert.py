@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 
-from dpviz.base.errors import InputError, reason, shown
+from dpviz.base.errors import InputError, shown, some
 from dpviz.base.numbers import counted
-from dpviz.base.replace import replacing
+from dpviz.commands.output import writing
 from dpviz.commands.source import list_rows, read_for_exploring, refusal_of_rows
 from dpviz.data.conversion import Converted
 from dpviz.data.reading.unread import UnreadableError
@@ -36,16 +36,8 @@ def convert_command(given: argparse.Namespace) -> tuple[Report, str]:
         made = Converted.of(table, given.columns, leave_out=given.leave_out)
     except UnreadableError as error:
         raise refusal_of_rows(error) from None
-    try:
-        with replacing(given.out) as file:
-            if is_parquet:
-                made.write_parquet(file)
-            else:
-                made.write_csv(file)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"OUT {shown(given.out, 120)} can't be written ({reason(error)}): choose another file."
-        ) from None
+    with writing(given.out, f"OUT {shown(given.out, 120)}") as file:
+        (made.write_parquet if is_parquet else made.write_csv)(file)
     if made.unread.rows:
         list_rows("left out", made.unread)
     names, rows = made.columns.column_names, made.columns.num_rows
@@ -59,11 +51,9 @@ def convert_command(given: argparse.Namespace) -> tuple[Report, str]:
         "notes": notes,
         "note": PROMISE,
     }
-    first = ", ".join(shown(name, 30) for name in names[:_NAMED])
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     said = (
-        f"{table.name}: column{'s' * (len(names) > 1)} {first}{more}; {counted(rows, 'row')} of "
-        f"{counted(len(names), 'column')} written to {given.out}"
+        f"{table.name}: column{'s' * (len(names) > 1)} {some(names, _NAMED)}; "
+        f"{counted(rows, 'row')} of {counted(len(names), 'column')} written to {given.out}"
     )
     return report, "\n".join([said, *(f"note     {note}" for note in notes), PROMISE])
 

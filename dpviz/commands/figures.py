@@ -118,18 +118,14 @@ def _report(
 
 
 def _stand_ins(given: argparse.Namespace, chosen: Sequence[Figure]) -> list[str]:
-    if given.data:
-        return []
     names = {
         one.stand_in_title(name)
         for one in chosen
-        if isinstance(one, Preset)
+        if isinstance(one, Preset) and not given.data
         for name in one.samples
     }
-    if not names:
-        return []
     how = "--data FILE:name=DS1 uses the paper's own data."
-    return [f"{'; '.join(sorted(names))}. {how}"]
+    return [f"{'; '.join(sorted(names))}. {how}"] if names else []
 
 
 def _as_text(report: Report, ranks: pd.DataFrame | None) -> str:

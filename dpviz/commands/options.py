@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from dpviz.base.errors import InputError, shown
 from dpviz.base.formats import ACCEPTED
-from dpviz.base.tables import read_table_file
+from dpviz.base.tables import read_beside
 from dpviz.commands.reproduce import columns_of
 from dpviz.commands.source import known_sample
 from dpviz.data.engine.choice import ENGINES
@@ -158,7 +157,7 @@ class _Table:
 
 @cache
 def _table() -> _Table:
-    found: _Table = read_table_file(Path(__file__).with_name("commands.toml"), _Table)
+    found: _Table = read_beside(__file__, _Table, "commands")
     return found
 
 
@@ -198,16 +197,6 @@ def check_common(given: argparse.Namespace, methods: Iterable[str]) -> None:
 def check_options(given: argparse.Namespace) -> None:
     """Refuse options that are invalid for any data."""
     check_common(given, [given.method])
-    _check_family(given)
-
-
-def check_repeats(repeats: int) -> None:
-    """Raise InputError if the number of draws is below 1 or too large."""
-    if not 1 <= repeats <= MOST_REPEATS:
-        raise InputError(f"--repeats {repeats}: ask for 1 to {MOST_REPEATS:,} draws.")
-
-
-def _check_family(given: argparse.Namespace) -> None:
     own = family_of(given.method)
     for family in FAMILIES.values():
         values = given_of(given, [one.name for one in family.own if one.name not in own.by_name])
@@ -217,6 +206,12 @@ def _check_family(given: argparse.Namespace) -> None:
                 f"--{name} {shown(text)} applies only to {family.title} methods, but "
                 f"{given.method} is not a {family.title} method: leave it out."
             )
+
+
+def check_repeats(repeats: int) -> None:
+    """Raise InputError if the number of draws is below 1 or too large."""
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise InputError(f"--repeats {repeats}: ask for 1 to {MOST_REPEATS:,} draws.")
 
 
 def config_of(given: argparse.Namespace) -> Configuration:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import groupby
-from typing import Any, Literal, TypeVar
+from typing import Any, BinaryIO, Literal, TypeVar
 
 from dpviz.base.ending import say
 from dpviz.base.errors import InputError, reason, shown
@@ -31,16 +31,23 @@ _PACKINGS: dict[str, Literal["gzip", "bz2", "xz", "zip", "zstd"]] = {
 def write_table(frame: pd.DataFrame, path: str) -> None:
     """Write CSV or Parquet, depending on the ending of the path."""
     packing = next((how for end, how in _PACKINGS.items() if path.endswith(end)), None)
+    # Pass an open file, because pandas reads "http://..." as an address and needs UTF-8 names.
+    with writing(path, f'"{shown(path, 120)}"') as file:
+        if path.endswith((".parquet", ".pq")):
+            frame.to_parquet(file, index=False)
+        else:
+            no_formulas(frame).to_csv(file, index=False, mode="wb", compression=packing)
+
+
+@contextmanager
+def writing(path: str, name: str) -> Iterator[BinaryIO]:
+    """Open a file as ``replacing`` does; the error message for users begins with a name."""
     try:
-        # Pass an open file, because pandas reads "http://..." as an address and needs UTF-8 names.
         with replacing(path) as file:
-            if path.endswith((".parquet", ".pq")):
-                frame.to_parquet(file, index=False)
-            else:
-                no_formulas(frame).to_csv(file, index=False, mode="wb", compression=packing)
+            yield file
     except (OSError, ValueError) as error:
         raise InputError(
-            f'"{shown(path, 120)}" can\'t be written ({reason(error)}): choose another file.'
+            f"{name} can't be written ({reason(error)}): choose another file."
         ) from None
 
 

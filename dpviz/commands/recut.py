@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.numbers import counted
-from dpviz.base.replace import replacing
+from dpviz.commands.output import writing
 from dpviz.data.strict.areas import read_areas
 from dpviz.family.comparison import Report
 from dpviz.release.document import FORMAT
@@ -41,14 +41,8 @@ def recut_command(given: argparse.Namespace) -> tuple[Report, str]:
             f"RELEASE = {shown(given.release, 120)} is no release.json of dpviz: name the "
             "file of a bundle."
         ) from None
-    try:
-        with replacing(given.out) as file:
-            file.write(written(made).encode())
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"--out {shown(given.out, 120)} can't be written ({reason(error)}): choose another "
-            "file."
-        ) from None
+    with writing(given.out, f"--out {shown(given.out, 120)}") as file:
+        file.write(written(made).encode())
     said = f"{counted(len(areas), 'area')} written to {shown(given.out, 120)}"
     report = {"areas": len(areas), "out": given.out, "about": made["about"]}
     return report, f"{said}; no budget is spent\n{made['about']}"

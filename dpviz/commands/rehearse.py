@@ -52,8 +52,7 @@ def rehearse_command(given: argparse.Namespace) -> tuple[Report, str]:
     lines = [
         f"stand-in     {done.stand_in}, {done.records:,} records",
         f"plan         {_words(done.plan)}",
-        *([f"recommended  {done.change}: {_words(best)}"] if best is not done.plan else []),
-        *([] if best is not done.plan else [f"recommended  {done.advice}"]),
+        f"recommended  {done.advice if best is done.plan else f'{done.change}: {_words(best)}'}",
         *([f"distance     {merging}"] if merging else []),
     ]
     report: Report = {

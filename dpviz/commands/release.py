@@ -69,10 +69,12 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
         source = _payer(given, budget, named, data)
         is_new = budget.find(source) is None
         noted = _note_problems(budget)
+        # Areas are on a map, so their domain has the order of maps.
+        columns = data.columns if areas is None else lon_first(data.columns)
         done = release(
             data, request, engine=engine, budget=budget, source=source, total=given.total,
             folder=Path(given.out), about=about,
-            before=partial(_note_place, _ordered(data.columns, areas), request.domain),
+            before=partial(_note_place, columns, request.domain),
         )  # fmt: skip
     # Print the stored total: another process may have created the source with a different total.
     if is_new and given.total is not None:
@@ -109,11 +111,6 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
             privacy["odds"],
         ]
     )
-
-
-def _ordered(columns: Sequence[str], areas: Areas | None) -> Sequence[str]:
-    """Columns in the order of the request's domain: areas are on a map."""
-    return columns if areas is None else lon_first(columns)
 
 
 def _note_place(columns: Sequence[str], domain: Domain | None) -> None:

@@ -39,7 +39,12 @@ from dpviz.privacy.explain import explain_guess, promises_little
 
 def run_command(given: argparse.Namespace) -> tuple[Report, str]:
     """Run one method; return the report and its readable text."""
-    _check(given)
+    check_options(given)
+    if given.labels and not Path(given.labels).resolve().parent.is_dir():
+        raise InputError(
+            f"--labels {shown(given.labels, 120)}: that folder does not exist; create it first."
+        )
+    check_repeats(given.repeats)
     config = config_of(given)
     seconds: dict[str, float] = {}
     with stored_data(given) as opened, engine_for(given) as engine:
@@ -112,15 +117,6 @@ def _data_report(data: Dataset | Stored, comparison: Comparison) -> Report:
         "dropped": dropped,
         "notes": notes,
     }
-
-
-def _check(given: argparse.Namespace) -> None:
-    check_options(given)
-    if given.labels and not Path(given.labels).resolve().parent.is_dir():
-        raise InputError(
-            f"--labels {shown(given.labels, 120)}: that folder does not exist; create it first."
-        )
-    check_repeats(given.repeats)
 
 
 def _comparison(

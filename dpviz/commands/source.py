@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpviz.base.ending import say
-from dpviz.base.errors import InputError, shown
+from dpviz.base.errors import InputError, shown, some
 from dpviz.base.formats import format_of
 from dpviz.commands.output import progress_line
 from dpviz.data.dataset import Dataset, position_of
@@ -76,15 +76,13 @@ def stored_data(
         yield None
         return
     check_engine(given.engine, given.scheduler)
-    if known_sample(given) is not None or given.counts or given.data == "-":
-        if given.engine != "local":
-            raise InputError(
-                f"--engine {given.engine} reads files, but DATA is {shown(given.data)}: name a "
-                "file or a folder, or leave the engine out."
-            )
-        yield None
-        return
-    if given.engine == "local" and not is_stored(given.data):
+    is_file = not (known_sample(given) is not None or given.counts or given.data == "-")
+    if not is_file and given.engine != "local":
+        raise InputError(
+            f"--engine {given.engine} reads files, but DATA is {shown(given.data)}: name a "
+            "file or a folder, or leave the engine out."
+        )
+    if not is_file or (given.engine == "local" and not is_stored(given.data)):
         yield None
         return
     for option, why in _IN_MEMORY.items():
@@ -207,15 +205,10 @@ def columns_words(data: Dataset | Stored) -> str:
     word = "column" if len(data.columns) == 1 else "columns"
     if isinstance(data, Dataset) and data.counts is not None:
         word = "counts along"
-    words = f"{word} {', '.join(shown(one, 30) for one in data.columns[:NAMED])}"
-    if len(data.columns) > NAMED:
-        words += f" and {len(data.columns) - NAMED:,} more"
-    aside = data.aside
+    words, aside = f"{word} {some(data.columns, NAMED)}", data.aside
     if not aside:
         return words if aside is None else f"{words} (proposed)"
-    left = ", ".join(shown(one, 30) for one in aside[:NAMED])
-    more = f" and {len(aside) - NAMED:,} more" if len(aside) > NAMED else ""
-    return f"{words} (proposed; left aside: {left}{more})"
+    return f"{words} (proposed; left aside: {some(aside, NAMED)})"
 
 
 def columns_report(data: Dataset | Stored) -> Report:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpviz.base.lazy import pandas as pd
-from dpviz.base.tables import read_rows, read_table_file
+from dpviz.base.tables import read_beside, read_rows, read_table_file
 from dpviz.families import CARDS, score_of
 
 FILE = Path(__file__).with_name("benchmark.json")
@@ -50,9 +50,7 @@ class Promise:
 
 
 #: Entries that are compared with our methods: peers, and baselines that read no data.
-OTHERS: dict[str, Promise] = read_table_file(
-    Path(__file__).with_name("peers.toml"), Mapping[str, Promise]
-)
+OTHERS: dict[str, Promise] = read_beside(__file__, Mapping[str, Promise], "peers")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from dpviz.base.errors import InputError, shown
 from dpviz.base.lazy import pandas as pd
-from dpviz.base.tables import read_table_file
+from dpviz.base.tables import read_beside
 from dpviz.data.samples import load_sample, sample
 from dpviz.experiments.presets import PRESETS, Figure
 from dpviz.experiments.worker_times import WorkerTimes, worker_times
@@ -149,7 +148,7 @@ class _Illustrations:
     times: tuple[TimeFigure, ...]
 
 
-_READ: _Illustrations = read_table_file(Path(__file__).with_suffix(".toml"), _Illustrations)
+_READ: _Illustrations = read_beside(__file__, _Illustrations)
 
 #: Figures that are not sweeps, by name.
 ILLUSTRATIONS = {one.name: one for one in _READ.pictures + _READ.noise + _READ.times}

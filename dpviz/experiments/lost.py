@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from dpviz.base.lazy import pandas as pd
-from dpviz.base.tables import read_table_file
+from dpviz.base.tables import read_beside
 from dpviz.experiments.benchmark import SetFacts, is_reference, promises_privacy
 
 
@@ -19,9 +18,7 @@ class _Reason:
     why: str
 
 
-_READ: dict[str, tuple[_Reason, ...]] = read_table_file(
-    Path(__file__).with_suffix(".toml"), Mapping[str, tuple[_Reason, ...]]
-)
+_READ: dict[str, tuple[_Reason, ...]] = read_beside(__file__, Mapping[str, tuple[_Reason, ...]])
 
 #: Reasons why the default method of a family loses cells, by (family, set or kind of set).
 REASONS = {

@@ -8,11 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from dpviz.base.lazy import pandas as pd
-from dpviz.base.tables import read_table_file
+from dpviz.base.tables import read_beside
 from dpviz.data.samples import sample
 from dpviz.experiments.paper_sets import PAPER_SETS, PaperSet
 from dpviz.experiments.sweep import Plan, Subject, groups, subject_of_sample, summary
@@ -111,7 +110,7 @@ class _File:
     presets: tuple[_Row, ...]
 
 
-_FILE: _File = read_table_file(Path(__file__).with_suffix(".toml"), _File)
+_FILE: _File = read_beside(__file__, _File)
 
 #: Figures that are sweeps, by name.
 PRESETS = {one.name: Preset(**vars(one), **vars(_FILE.draws[one.draws])) for one in _FILE.presets}

@@ -97,6 +97,8 @@ class Subject:
     domain: Domain | None = None
     outside: Outside = "clip"
     settings: Mapping[str, Any] = field(default_factory=dict)
+    #: Checked domains, cached because computing the range is a pass over the points.
+    _bounds: dict[VariantName, Domain] = field(default_factory=dict, init=False)
 
     def bounds(self, variant: VariantName) -> Domain:
         """Domain of the runs of a variant; raises InputError if it is invalid for the data."""
@@ -105,11 +107,6 @@ class Subject:
             check_fit(self.dataset, bounds, self.outside)
             self._bounds[variant] = bounds
         return self._bounds[variant]
-
-    @cached_property
-    def _bounds(self) -> dict[VariantName, Domain]:
-        """Checked domains, cached because computing the range is a pass over the points."""
-        return {}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from dpviz.base.errors import InputError
 from dpviz.base.lazy import pandas as pd
+from dpviz.base.numbers import series
 from dpviz.base.tables import read_rows
 from dpviz.families import CARDS
 from dpviz.family.method import check_method
@@ -153,11 +154,11 @@ def compared(rows: Sequence[Cost]) -> str:
             f"rows hold no median of {' or '.join(LESS_IS_BETTER)} at epsilon = {BUDGET:g}: "
             "pass all rows of a method."
         )
-    pairs = _listed(
+    pairs = series(
         [f"{_shown(row.sound)} against {_shown(row.published)} on {row.title}" for row in shown]
     )
     clear = [
-        f"{verdict}{cause} on {_listed(titles)}"
+        f"{verdict}{cause} on {series(titles)}"
         for verdict in ("worse", "better")
         for cause, box in (("", False), (" mostly by the declared box", True))
         if (
@@ -176,7 +177,7 @@ def compared(rows: Sequence[Cost]) -> str:
         if titles := [
             one.title for one in shown if one.verdict == "not clear" and one.side == side
         ]:
-            verdict += f"; {side} on {_listed(titles)}, by an unclear amount"
+            verdict += f"; {side} on {series(titles)}, by an unclear amount"
     return (
         f"Sound against published at ε {BUDGET:g}, median {SCORES[shown[0].score]} (lower is "
         f"better): {pairs}; {verdict}."
@@ -185,7 +186,3 @@ def compared(rows: Sequence[Cost]) -> str:
 
 def _shown(spread: Spread) -> str:
     return f"{spread.median:,.0f}" if spread.median >= 1000 else f"{spread.median:.3g}"
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))

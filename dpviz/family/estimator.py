@@ -160,13 +160,10 @@ class Estimator(ClusterMixin, BaseEstimator):
 
     def _fit(self, data: Dataset | Stored, domain: Domain | None, outside: Outside) -> None:
         # NumPy scalars become Python numbers, because NumPy's repr and comparisons differ.
-        family, given = (
-            self._family,
-            {
-                name: value.item() if isinstance(value, np.generic) else value
-                for name, value in self.get_params(deep=False).items()
-            },
-        )
+        family, given = self._family, self.get_params(deep=False)
+        given = {
+            name: one.item() if isinstance(one, np.generic) else one for name, one in given.items()
+        }
         seed = seed_of(given.get("random_state", 0))
         config = family.config(
             method=self._method,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import readable
+from dpviz.base.tables import read_beside
 from dpviz.privacy.ledger import check_epsilon
 
 #: Kinds of values: a real number; a whole number; one of several names; numbers of cells per axis.
@@ -111,12 +110,8 @@ class Parameter:
         return f"{self.sign} {value}".strip()
 
 
-def _tables(file: str) -> dict[str, dict[str, Any]]:
-    return tomllib.loads(Path(file).with_suffix(".toml").read_text(encoding="utf-8"))
-
-
 #: Fields of the parameters of all families, which a family may replace.
-_SHARED = _tables(__file__)
+_SHARED: dict[str, dict[str, Any]] = read_beside(__file__, dict[str, dict[str, Any]])
 
 
 def parameters_of(file: str, **more: Mapping[str, Any]) -> tuple[Parameter, ...]:
@@ -125,7 +120,7 @@ def parameters_of(file: str, **more: Mapping[str, Any]) -> tuple[Parameter, ...]
     ``{options}`` in a usage is the list of the options.
     """
     found = []
-    for name, own in _tables(file).items():
+    for name, own in read_beside(file, dict[str, dict[str, Any]]).items():
         fields = {**_SHARED.get(name, {}), **own, **more.get(name, {})}
         options = ", ".join(fields.get("options", ()))
         fields["usage"] = fields.get("usage", "").replace("{options}", options)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 from dpviz.base.arrays import Ints
 from dpviz.base.errors import InputError, shown
-from dpviz.base.tables import read_table_file
+from dpviz.base.tables import read_beside
 from dpviz.metrics import matching
 
 Better = Literal["<=", ">="]
@@ -123,11 +122,10 @@ _OF_TABLE: dict[str, OfTable] = {
 }
 
 
-def _fields(file: str) -> dict[str, dict[str, Any]]:
-    return dict(read_table_file(Path(file).with_suffix(".toml"), Mapping[str, Mapping[str, Any]]))
+#: Scores with the fields that a file gives.
+_Fields = dict[str, dict[str, Any]]
 
-
-_SHARED = _fields(__file__)
+_SHARED: _Fields = read_beside(__file__, _Fields)
 
 
 def _score(name: str, own: Mapping[str, Any], compute: Compute | None = None) -> Score:
@@ -156,7 +154,8 @@ def scores_of(file: str, **compute: Compute) -> dict[str, Score]:
 
     ``compute`` has the functions of all scores that are not computed from a contingency table.
     """
-    own = [_score(name, fields, compute.get(name)) for name, fields in _fields(file).items()]
+    tables: _Fields = read_beside(file, _Fields)
+    own = [_score(name, fields, compute.get(name)) for name, fields in tables.items()]
     return {one.name: one for one in (*own, *CLASS_SCORES)}
 
 

@@ -131,7 +131,6 @@ def nested_grid(
     means = middles.copy()
     places, shares, found = [middles[~split]], [estimates[~split]], [counts[~split]]
     for number in np.unique(parts[split]):
-        # Process all cells with the same number of subcells together.
         which = parts == number
         inside = NoisyGrid(shape=(int(number),) * d, weights=np.empty(0), scale=0).centers / side
         places.append((middles[which][:, None] + inside).reshape(-1, d))

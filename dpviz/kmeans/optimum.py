@@ -9,6 +9,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
@@ -36,6 +37,9 @@ _ROUGH, _FINE, _EXACT = (1e-4, 20), (1e-6, 200), (0.0, 10_000)
 
 #: A relative gain below this limit is a rounding error.
 _ROUNDING = 1e-7
+
+
+_error = attrgetter("error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +78,6 @@ def optimum(points: Floats, clusters: int) -> Floats:
 def descended(points: Floats, centers: Floats) -> Floats:
     """Local optimum (K, d) of Lloyd's iteration; its error is at most the given centres' error."""
     return _lloyd(points, centers, _EXACT).centers
-
-
-def _error(found: _Found) -> float:
-    return found.error
 
 
 def _sample(points: Floats, size: int, generator: np.random.Generator) -> Floats:

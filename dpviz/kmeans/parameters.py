@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 from dpviz.base.errors import InputError, check_number, shown
-from dpviz.base.tables import read_table_file
+from dpviz.base.tables import read_beside
 from dpviz.family.card import VariantName, check_variant
 from dpviz.family.parameter import EPSILON, Choose, Parameter, check_option, parameters_of
 from dpviz.kmeans.schedule import SCHEDULES, Schedule
@@ -26,9 +25,7 @@ CELLS: tuple[Cells, ...] = get_args(Cells)
 MAX_CLUSTERS, MAX_ITERATIONS = 1000, 100
 
 #: Defaults of each method in ``defaults.toml``: usual ones, then a variant's that differ.
-_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = read_table_file(
-    Path(__file__).with_name("defaults.toml"), dict[str, Any]
-)
+_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = read_beside(__file__, dict[str, Any], "defaults")
 
 #: Choices of each method with their defaults; a method has no other choices.
 DEFAULTS = _DEFAULTS["usual"]

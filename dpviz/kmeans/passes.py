@@ -66,33 +66,21 @@ def fit(points: Floats, centers: Floats, weights: Floats | None = None) -> Fit:
 def assigned(points: Floats, centers: Floats) -> tuple[Labels, Floats]:
     """Number of the nearest centre of each point, and the squared distance to it, shape (n,)."""
     labels, squares = np.empty(len(points), dtype=np.int32), np.empty(len(points))
-
-    def part(chunk: slice) -> None:
-        loops().assign(points[chunk], centers, labels[chunk], squares[chunk])
-
-    in_threads(part, _chunks(points))
+    _row_by_row(loops().assign, points, (centers,), labels, squares)
     return labels, squares
 
 
 def squares_to(points: Floats, centers: Floats, labels: Labels) -> Floats:
     """Squared distance of each point to the centre of its label, shape (n,)."""
     squares = np.empty(len(points))
-
-    def part(chunk: slice) -> None:
-        loops().squares_to(points[chunk], centers, labels[chunk], squares[chunk])
-
-    in_threads(part, _chunks(points))
+    _row_by_row(loops().squares_to, points, (centers,), labels, squares)
     return squares
 
 
 def projected(points: Floats, center: Floats, directions: Floats) -> Floats:
     """Coordinates of points (n, d) along directions (d, m) from a centre, clipped to [-1, 1]."""
     found = np.empty((len(points), directions.shape[1]))
-
-    def part(chunk: slice) -> None:
-        loops().project(points[chunk], center, directions, found[chunk])
-
-    in_threads(part, _chunks(points))
+    _row_by_row(loops().project, points, (center, directions), found)
     return found
 
 
@@ -179,7 +167,6 @@ def printed_contours(total: Callable[[Floats], Floats], clusters: int) -> Floats
     to :func:`contour_sums`. Zhang, Liu, Wang 2018, "Improvement of the calculation of contour
     coefficient".
     """
-    # The first pass computes the averages, and the second pass computes the coefficients.
     first = total(np.zeros(clusters))
     counts = np.where(first[:, 0] > 0, first[:, 0], 1)
     return np.asarray(total(first[:, 1] / counts)[:, 2] / counts)
@@ -191,6 +178,17 @@ def contour_sums(points: Floats, centers: Floats, averages: Floats) -> Floats:
     for chunk in _chunks(points):
         loops().add_contours(points[chunk], centers, averages, table)
     return table
+
+
+def _row_by_row(
+    loop: Callable[..., None], points: Floats, fixed: tuple[Floats, ...], *rows: NDArray[Any]
+) -> None:
+    """Call a loop for each chunk of points, with fixed arguments and these rows of other arrays."""
+
+    def part(chunk: slice) -> None:
+        loop(points[chunk], *fixed, *(one[chunk] for one in rows))
+
+    in_threads(part, _chunks(points))
 
 
 def _added_up(

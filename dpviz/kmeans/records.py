@@ -30,7 +30,7 @@ from dpviz.kmeans.passes import (
 )
 from dpviz.kmeans.space import Space
 from dpviz.metrics.matching import contingency
-from dpviz.privacy.secure import LATTICE, on_lattice
+from dpviz.privacy.secure import LATTICE
 
 T = TypeVar("T")
 
@@ -158,50 +158,41 @@ class Records:
 
     def scaled(self, space: Space) -> Floats:
         """Points in scaled coordinates, shape (n, d)."""
-
-        def build() -> Floats:
-            scaled = space.scale(self.points)
-            return on_lattice(scaled) if self.cut else scaled
-
-        return self.kept(("scaled", space), build)
+        return self.kept(("scaled", space), lambda: space.scale(self.points, cut=self.cut))
 
     def rows(self, space: Space | None) -> Rows:
         """Rows of the records, scaled to ``space``; in the units of the data if it is None."""
         return HeldRows((self.points if space is None else self.scaled(space),), self.weights)
 
+    def _table(self, space: Space | None, work: RowWork, *given: Any) -> NDArray[Any]:
+        """Return the only table of a data pass; the first arguments of ``work`` are given."""
+        (table,) = self.rows(space).total(partial(work, *given))
+        return table
+
     def cells(self, shape: tuple[int, ...]) -> Ints:
         """Count the records in every cell of a uniform grid over the domain."""
-        (counts,) = self.rows(None).total(partial(_cells, self.domain, shape))
-        return counts
+        return self._table(None, _cells, self.domain, shape)
 
     def sums(self, space: Space, centers: Floats) -> Floats:
         """Scaled counts and sums (K, 1 + d) of each nearest centre (K, d): one data pass."""
-        (table,) = self.rows(space).total(partial(_sums, centers))
-        return table
+        return self._table(space, _sums, centers)
 
     def excess(self, space: Space, candidates: Floats) -> Floats:
         """Excess of the WCSS of sets of centres (m, K, d), see :func:`passes.excess`."""
-        (found,) = self.rows(space).total(partial(_excess, candidates))
-        return found
+        return self._table(space, _excess, candidates)
 
     def wcss(self, space: Space | None, centers: Floats) -> float:
         """WCSS of centres (K, d), scaled to ``space``; in the units of the data if it is None."""
-        (found,) = self.rows(space).total(partial(_wcss, centers))
-        return float(found[0])
+        return float(self._table(space, _wcss, centers)[0])
 
     def silhouettes(self, space: Space, centers: Floats) -> Floats:
         """Simplified silhouette of every cluster, shape (K,), in scaled coordinates."""
-        (table,) = self.rows(space).total(partial(_contours, centers))
+        table = self._table(space, _contours, centers)
         return np.asarray(table[:, 1] / np.maximum(table[:, 0], 1))
 
     def contours(self, space: Space, centers: Floats) -> Floats:
         """Contour coefficient of every cluster as printed, shape (K,), in scaled coordinates."""
-        rows = self.rows(space)
-
-        def total(averages: Floats) -> Floats:
-            (table,) = rows.total(partial(_contour_sums, centers, averages))
-            return table
-
+        total = partial(self._table, space, _contour_sums, centers)
         return printed_contours(total, len(centers))
 
     def optimum(self, space: Space, clusters: int) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpviz.base.arrays import Floats, Mask
 from dpviz.grid.domain import Domain
+from dpviz.privacy.secure import on_lattice
 
 Geometry = Literal["box", "cube", "l1"]
 
@@ -43,10 +44,11 @@ class Space:
         """Width of the domain in scaled coordinates."""
         return 1.0 - self.low
 
-    def scale(self, points: Floats) -> Floats:
-        """Records (n, d) of the domain in scaled coordinates."""
+    def scale(self, points: Floats, *, cut: bool = False) -> Floats:
+        """Records (n, d) of the domain in scaled coordinates; ``cut``: on a release's lattice."""
         placed = self.stretch(points)
-        return into_ball(placed) if self.geometry == "l1" else placed
+        placed = into_ball(placed) if self.geometry == "l1" else placed
+        return on_lattice(placed) if cut else placed
 
     def stretch(self, points: Floats) -> Floats:
         """Points (n, d) in scaled coordinates, not projected into the ball: undoes `restore`."""
@@ -59,10 +61,8 @@ class Space:
     def restore(self, centers: Floats) -> Floats:
         """Scaled centres (..., d) in the units of the data, inside the domain."""
         lows, highs = self.domain.lows, self.domain.highs
-        restored: Floats = np.clip(
-            lows + (centers - self.low) / self.span * (highs - lows), lows, highs
-        )
-        return restored
+        restored = lows + (centers - self.low) / self.span * (highs - lows)
+        return np.asarray(np.clip(restored, lows, highs))
 
     def contains(self, centers: Floats) -> Mask:
         """Whether each scaled centre (K, d) is in the domain, shape (K,); False for NaN."""

@@ -28,7 +28,6 @@ from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import cluster_sums, nearest, wcss
 from dpviz.kmeans.records import Placing, Records, RowWork, Weights, dealt, sliced
 from dpviz.kmeans.space import Space
-from dpviz.privacy.secure import on_lattice
 
 #: Starts from raw records if published; the sound variant searches in the cells of a grid.
 RAW_STARTS = ("records", "kmeans++", "utility_plus")
@@ -63,8 +62,7 @@ class View:
             points = self.ball.restore(self.ball.scale(points))
         if self.space is None:
             return points
-        scaled = self.space.scale(points)
-        return on_lattice(scaled) if self.cut else scaled
+        return self.space.scale(points, cut=self.cut)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,8 +192,7 @@ class StoredRecords(Records):
     def crossed(self, space: Space, one: Any, other: Any) -> Ints:
         """Number of records per pair of clusters of two clusterings. One data pass."""
         pair = space.scale(one.centers), space.scale(other.centers)
-        (table,) = self.rows(space).total(partial(_crossed, *pair))
-        return table
+        return self._table(space, _crossed, *pair)
 
     def within(self, domain: Domain) -> StoredRecords:
         """Return the same records with other bounds."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 import numpy as np
 
 from dpviz.base.arrays import Floats
@@ -40,14 +42,11 @@ def k_means(
     if few is None or few_weights is None:
         few, few_weights = points, weights
     start, start_weights = _heavy(few, few_weights, clusters, generator)
-    best: Floats | None = None
-    least = np.inf
+    tried: list[tuple[float, Floats]] = []
     for _ in range(STARTS):
-        centers = plus_plus(start, start_weights, clusters, generator, _tries(clusters))
-        error = float(_lloyd(start, start_weights, centers)[0].sum())
-        if best is None or error < least:
-            best, least = centers, error
-    assert best is not None  # noqa: S101 - there is at least one start
+        centers = plus_plus(start, start_weights, clusters, generator, 2 + int(np.log(clusters)))
+        tried.append((float(_lloyd(start, start_weights, centers)[0].sum()), centers))
+    _, best = min(tried, key=itemgetter(0))
     best = swapped(start, start_weights, best, generator, FEW_SWAPS)
     if len(points) == len(few):
         return best
@@ -85,10 +84,6 @@ def swapped(
         else:
             failed += 1
     return best
-
-
-def _tries(clusters: int) -> int:
-    return 2 + int(np.log(clusters))
 
 
 def _heavy(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -118,7 +117,7 @@ SMALLEST_EPSILON = 1e-6
 def check_epsilon(epsilon: float) -> float:
     """Return epsilon as a float, or raise InputError if it is not a valid budget."""
     check_number("epsilon", epsilon)
-    if not (math.isfinite(epsilon) and SMALLEST_EPSILON <= epsilon <= 1e6):
+    if not SMALLEST_EPSILON <= epsilon <= 1e6:
         raise InputError(
             f"epsilon = {epsilon:g} is not a usable privacy budget: give a number greater than 0 "
             "(from 0.000001 to 1,000,000; 1 is a common choice)."

@@ -174,8 +174,7 @@ class Budget:
             account.check(epsilon)
             new = [one for one in origins if one not in log.origins]
             log.append("debited", account.id, asked, _json(what, new))
-            entry = log.entries[-1]
-        return entry
+        return log.entries[-1]
 
     def _opened(self, log: Log, source: str, asked: int | None) -> Account:
         account = log.find(source)
@@ -233,7 +232,8 @@ class Budget:
                 # If the file was replaced meanwhile, the debit is lost, but no noise was drawn.
                 self._check_place(place)
         except sqlite3.Error as error:
-            raise InputError(self._sentence(error)) from None
+            problem = _REASONS.get(_code(error), f"can't be used ({reason(error)}): check it")
+            raise InputError(f"{self} {problem}.") from None
         except (DamagedError, UnicodeDecodeError) as error:
             found = str(error) if isinstance(error, DamagedError) else "is damaged"
             raise InputError(f"{self} {found}: {_NEWEST}.") from None
@@ -331,10 +331,6 @@ class Budget:
                 f"an older copy of {self} would not be noticed, since its newest record can't be "
                 f"noted ({reason(error)})."
             )
-
-    def _sentence(self, error: sqlite3.Error) -> str:
-        problem = _REASONS.get(_code(error), f"can't be used ({reason(error)}): check it")
-        return f"{self} {problem}."
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,9 @@ class Accountant:
     def laplace(self, step: str, values: Numbers, *, sensitivity: float, epsilon: float) -> Floats:
         """Laplace mechanism (Dwork 2006): adds Lap(sensitivity / epsilon) to each value."""
         scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
-        exact = np.asarray(values, dtype=float)
+        return self._add_laplace(step, np.asarray(values, dtype=float), scale)
+
+    def _add_laplace(self, step: str, exact: Floats, scale: float) -> Floats:
         return exact + self.noise.laplace(step, scale, exact.shape)
 
     def laplace_disjoint(
@@ -98,8 +100,10 @@ class Accountant:
                 self._spend(step, sensitivity, float(epsilon), 1.0, "parallel")
                 for epsilon in epsilons
             ]
-        unit = self.noise.laplace(step, 1.0, values.shape)
-        return np.asarray(values + np.array(scales)[:, None] * unit)
+        return self._add_disjoint(step, values, np.array(scales)[:, None])
+
+    def _add_disjoint(self, step: str, values: Floats, scales: Floats) -> Floats:
+        return np.asarray(values + scales * self.noise.laplace(step, 1.0, values.shape))
 
     def gradual(
         self, values: NDArray[np.number], levels: Sequence[Level], *, sensitivity: float
@@ -152,8 +156,7 @@ class Accountant:
 
     def _beside(self, step: str, numbers: Numbers, sensitivity: float, epsilon: float) -> Floats:
         scale = self._spend(step, sensitivity, epsilon, 1.0, "parallel")
-        exact = np.asarray(numbers, dtype=float)
-        return exact + self.noise.laplace(step, scale, exact.shape)
+        return self._add_laplace(step, np.asarray(numbers, dtype=float), scale)
 
     def _spend_on(self, gradual: Gradual, level: int, composition: Composition) -> float:
         step, epsilon = gradual.levels[level]
@@ -205,6 +208,9 @@ class Accountant:
         bounded length, and each other by a bounded amount.
         """
         scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
+        return self._add_k_norm(step, values, scale, ball)
+
+    def _add_k_norm(self, step: str, values: Floats, scale: float, ball: int) -> Floats:
         rows, columns = values.shape
         return np.asarray(values + self.noise.k_norm(step, scale, (rows, columns), ball))
 
@@ -225,6 +231,9 @@ class Accountant:
         """
         factor = 1.0 if monotone else 2.0
         scale = self._spend(step, sensitivity, epsilon, factor, "sequential")
+        return self._highest(step, scores, scale)
+
+    def _highest(self, step: str, scores: Floats, scale: float) -> int:
         return int(np.argmax(scores + self.noise.gumbel(step, scale, scores.shape)))
 
     def interval(
@@ -237,6 +246,9 @@ class Accountant:
         uniform point of it.
         """
         scale = self._spend(step, sensitivity, epsilon, 2.0, "sequential")
+        return self._point(step, edges, scores, scale)
+
+    def _point(self, step: str, edges: Floats, scores: Floats, scale: float) -> tuple[int, float]:
         cumulated = np.cumsum(interval_weights(edges, scores, scale))
         pick, place = self.noise.uniform(step, (2,))
         index = int(np.searchsorted(cumulated, pick * cumulated[-1], side="right"))

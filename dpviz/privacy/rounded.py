@@ -106,7 +106,10 @@ def _rounded(
     radius = context.multiply(
         radius, context.divide(Decimal(scale.numerator), Decimal(scale.denominator))
     )
-    sizes = [_decimal(one, context) for one in uniforms[columns + 1 : columns + 1 + entries]]
+    sizes = [
+        context.divide(Decimal(one.number), Decimal(1 << one.digits))
+        for one in uniforms[columns + 1 : columns + 1 + entries]
+    ]
     if ball:
         coordinates = []
         for uniform, (x, y) in zip(uniforms[columns + 1 + entries :], points, strict=True):
@@ -135,10 +138,6 @@ def _rounded(
             return None
         found.append(low)
     return found
-
-
-def _decimal(uniform: _Uniform, context: Context) -> Decimal:
-    return context.divide(Decimal(uniform.number), Decimal(1 << uniform.digits))
 
 
 def _minus_log(uniforms: list[_Uniform], context: Context) -> Decimal | None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from dpviz.base.numbers import readable
-from dpviz.base.tables import read_table_file
+from dpviz.base.tables import read_beside
 from dpviz.privacy.ledger import Spend, composed
 
 
@@ -20,9 +19,7 @@ class _Words:
 
 
 #: Texts by the first words of the steps' names.
-_STEPS: Mapping[str, _Words] = read_table_file(
-    Path(__file__).with_suffix(".toml"), Mapping[str, _Words]
-)
+_STEPS: Mapping[str, _Words] = read_beside(__file__, Mapping[str, _Words])
 
 
 def short_words(step: str) -> str:

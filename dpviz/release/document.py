@@ -92,14 +92,9 @@ def with_earlier(made: Document, entries: Iterable[Entry], total: float | None =
 
 
 def _method(request: Request) -> Document:
-    card = request.card
+    card, facts = request.card, ("name", "title", "family", "paper", "algorithm", "summary")
     return {
-        "name": card.name,
-        "title": card.title,
-        "family": card.family,
-        "paper": card.paper,
-        "algorithm": card.algorithm,
-        "summary": card.summary,
+        **{name: getattr(card, name) for name in facts},
         "variant": request.config.variant,
         "proof": claim(card, request.config, request.domain).reason,
         **({} if request.areas is None else request.family.about_areas()),

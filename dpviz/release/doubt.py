@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,10 @@ from dpviz.base.arrays import Floats, Ints, Mask
 from dpviz.base.lazy import optimize, spatial
 from dpviz.data.dataset import Dataset
 from dpviz.families import CARDS, FAMILIES, PARAMETERS
-from dpviz.family.trial import Configuration
 from dpviz.grid.domain import Domain
-from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.release.formatting import number
+from dpviz.release.request import config_of
 from dpviz.release.seeded import seeded_run
 from dpviz.release.tables import block_sums, cells_of_blocks, counting_step
 
@@ -134,8 +132,7 @@ def _cells(document: Document, null_sets: int | None) -> Mask:
         if not (seen > most).any():
             break
         most = np.maximum(most, _outstanding(null, group, chance).max(axis=0, initial=0.0))
-    found: Mask = np.any(seen > most, axis=1)
-    return found
+    return np.asarray(np.any(seen > most, axis=1))
 
 
 def fitted(blocks: Floats, room: Floats, group: int) -> Floats:
@@ -152,8 +149,7 @@ def fitted(blocks: Floats, room: Floats, group: int) -> Floats:
     middle = np.searchsorted(shape.ravel()[order].cumsum(), shape.sum() / 2)
     level = max(float(each[order[middle]]), 0.0)
     # The median of a Poisson number is at most log 2 below its mean.
-    found: Floats = shape * (level + group * np.log(2) / float((shape**2).sum()))
-    return found
+    return np.asarray(shape * (level + group * np.log(2) / float((shape**2).sum())))
 
 
 def _shares(slabs: Floats, room: Floats, axis: int, group: int) -> Floats:
@@ -470,8 +466,7 @@ class _Like:
 def _grown(blocks: Mask) -> Mask:
     from scipy.ndimage import binary_dilation
 
-    found: Mask = binary_dilation(blocks, np.ones((3,) * blocks.ndim))
-    return found
+    return np.asarray(binary_dilation(blocks, np.ones((3,) * blocks.ndim)))
 
 
 def _errors(labels: Ints, number: int, made: Ints, drawn: Mapping[str, Any]) -> Floats:
@@ -506,8 +501,7 @@ def _middles(areas: Ints, counts: Floats | Ints, number: int) -> Floats:
         np.bincount(areas.ravel(), weights * (axis.ravel() + 0.5), number + 1)[1:]
         for axis in np.indices(areas.shape)
     ]
-    found: Floats = np.stack(sums, axis=1) / np.where(whole > 0, whole, np.nan)[:, None]
-    return found
+    return np.asarray(np.stack(sums, axis=1) / np.where(whole > 0, whole, np.nan)[:, None])
 
 
 def _wide(errors: Floats) -> Floats:
@@ -522,8 +516,7 @@ def _wide(errors: Floats) -> Floats:
     place = min(math.ceil(SURE * (len(errors) + 1)), len(errors)) - 1
     most = (part.max(axis=(1, 2, 3), initial=0.0) for part in (by_size[..., :1], by_size[..., 1:]))
     times = [float(np.sort(one)[place]) for one in most]
-    found: Floats = size * np.array([times[0], *[times[1]] * (errors.shape[-1] - 1)])
-    return found
+    return np.asarray(size * np.array([times[0], *[times[1]] * (errors.shape[-1] - 1)]))
 
 
 def _accuracy_of_centers(document: Document) -> dict[str, Any] | None:
@@ -592,28 +585,11 @@ def _nulls(
     """Results of ``draws`` null sets, with ``more`` times the epsilon of the release."""
     family = FAMILIES[document["method"]["family"]]
     domain = Domain(tuple((float(lo), float(hi)) for lo, hi in document["domain"]["bounds"]))
-    config = _config(document)
-    config = replace(config, epsilon=min(config.epsilon * more, MOST_EPSILON))
+    ledger, unknown = document["privacy"]["ledger"], document["parameters"].keys() - PARAMETERS
+    chosen = sum(spend["epsilon"] for spend in ledger if spend["step"].startswith(_CHOICE))
+    epsilon = min((document["privacy"]["epsilon"] - chosen) * more, MOST_EPSILON)
+    config = config_of(document, epsilon, unknown)
     for seed in range(draws):
         dataset = data(SeededNoise(seed).generator("null set"), domain)
         material = family.material(dataset, config, domain, "clip", secure=True)
         yield family.released(seeded_run(family, material, config, seed), domain)
-
-
-def _config(document: Document) -> Configuration:
-    privacy, parameters = document["privacy"], document["parameters"]
-    chosen = sum(
-        spend["epsilon"] for spend in privacy["ledger"] if spend["step"].startswith(_CHOICE)
-    )
-    config: Configuration = FAMILIES[document["method"]["family"]].config(
-        method=document["method"]["name"],
-        variant=document["method"]["variant"],
-        epsilon=privacy["epsilon"] - chosen,
-        neighbours=Neighbours(relation=privacy["neighbours"], cap=privacy["cap"]),
-        **{
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in parameters.items()
-            if name in PARAMETERS
-        },
-    )
-    return config

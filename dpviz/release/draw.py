@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from dpviz.data.units import cap_records
 from dpviz.family.family import Material
 from dpviz.grid.areas import Areas
 from dpviz.grid.counts import MAX_EXACT
-from dpviz.privacy.budget_log import Entry, decimal, granted
+from dpviz.privacy.budget_log import Account, Entry, decimal, granted
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.release.document import Document, document, with_earlier
@@ -222,15 +222,13 @@ def release(
     else:
         prepared = Prepared.build(dataset, request)
     budget.owner(dataset.origins, source)
-    _check_budget(budget, source, request.config.epsilon)
-    account = budget.find(source)
+    account = _check_budget(budget, source, request.config.epsilon)
     trial = prepared.draw(request.config.epsilon, null_sets=1)
     before_it = account.entries if account else ()
     files(with_earlier(trial, before_it, account.total if account else total), about)
     # Path.absolute() would keep "out/..", which names an existing folder.
     folder = Path(os.path.abspath(folder))
-    part = _part(folder)
-    try:
+    with _part(folder) as part:
         if before is not None:
             before()
         entry = budget.debit(
@@ -246,9 +244,6 @@ def release(
         except (InputError, PrivacyRefusal) as error:
             said = f"{str(error).rstrip('.')}; the budget is debited nevertheless."
             raise type(error)(said) from None
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
     # The release is now public, so later failures must not suggest that it is not public.
     remaining = None
     with suppress(InputError):
@@ -267,12 +262,8 @@ def release(
 def write_folder(made: dict[str, bytes], folder: Path) -> None:
     """Write files to a new or empty folder, either completely or not at all."""
     folder = Path(os.path.abspath(folder))
-    part = _part(folder)
-    try:
+    with _part(folder) as part:
         _publish(made, part, folder)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
 
 
 def repeat(document: Document, dataset: Dataset, unit: str | None = None) -> Document:
@@ -339,7 +330,7 @@ def _usable(dataset: Dataset) -> Dataset:
     return dataset if keep is None else dataset.take(keep)
 
 
-def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
+def _check_budget(budget: Budget, source: str, epsilon: float) -> Account | None:
     """Refuse early every request that the debit would refuse; the debit decides in the end."""
     if not epsilon <= MOST_EPSILON:
         raise PrivacyRefusal(
@@ -348,9 +339,12 @@ def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
     account = budget.find(source)
     if account:
         account.check(epsilon)
+    return account
 
 
-def _part(folder: Path) -> Path:
+@contextmanager
+def _part(folder: Path) -> Iterator[Path]:
+    """Make the folder beside a new folder, in which it is written; remove it after a failure."""
     try:
         part = folder.with_name(f"{folder.name}.part")
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -374,7 +368,11 @@ def _part(folder: Path) -> Path:
         ) from None
     except OSError as error:
         raise InputError(_unwritable(folder, error)) from None
-    return part
+    try:
+        yield part
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
 
 
 def _unwritable(folder: Path, error: Exception) -> str:

@@ -31,20 +31,8 @@ from dpviz.privacy.explain import (
     times_at_most,
 )
 from dpviz.release.formatting import printable
-from dpviz.release.report import environment, spots_of
-from dpviz.release.tables import (
-    Document,
-    accuracy_words,
-    cluster_facts,
-    counting_step,
-    counting_words,
-    doubt_words,
-    earlier_words,
-    headline,
-    quote,
-    run_line,
-    title,
-)
+from dpviz.release.report import environment, words_on
+from dpviz.release.tables import Document, title
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -199,24 +187,14 @@ def _values(document: Document, about: About, made: Mapping[str, bytes]) -> dict
     spent = epsilon + sum(one["epsilon"] for one in document.get("earlier", []))
     total = document.get("lifetime_budget")
     missing = [one for one in facts() if one.tier and one.name not in about]
-    clusters = cluster_facts(document)
     values: dict[str, Any] = {
         **document,
+        **words_on(document),
         "title": printable(title(document)),
         "slug": _slug(document, about),
-        "headline": headline(document),
-        "quote": quote(document),
-        "run_line": run_line(document),
-        "accuracy_words": accuracy_words(document),
-        "counting_words": counting_words(document),
         "guess_words": guess_words(epsilon, f"a given {document['privacy']['unit']}"),
         "times": times_at_most(epsilon),
         "scale_words": scale_words(epsilon),
-        "earlier_words": earlier_words(document),
-        "doubt_words": doubt_words(document),
-        "clusters": clusters,
-        "spots": spots_of(document, clusters),
-        "counting": counting_step(document),
         "steps": list(dict.fromkeys(spend["step"] for spend in ledger)),
         "mechanisms": list(dict.fromkeys(spend["mechanism"] for spend in ledger)),
         "spent": spent,

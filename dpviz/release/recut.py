@@ -106,5 +106,4 @@ def bands(areas: Areas, borders: Sequence[Floats], counts: Floats, scale: float)
     low = np.maximum(total(flat, inside) - errors[0], 0)
     high = np.maximum(total(flat) + errors[1], low)
     columns = (np.rint(total(share * flat)), np.ceil(noise), np.floor(low), np.ceil(high))
-    found: Ints = np.stack(columns, axis=1).astype(np.int64)
-    return found
+    return np.asarray(np.stack(columns, axis=1).astype(np.int64))

@@ -496,6 +496,10 @@ def _best(
     return best if near <= before - max(_NEARER, _SHARE * before) else plan.request
 
 
+#: Numbers of clusters of a draw (reported, invented, found again, joined); and the draw.
+_Row = tuple[tuple[float, float, float, float], Drawn | None]
+
+
 class _Draws:
     def __init__(self, stand_in: StandIn, work: Work) -> None:
         self._stand_in, self._work = stand_in, work
@@ -508,7 +512,7 @@ class _Draws:
         more, rows = self._running[request]
         for _ in self._work.over(range(len(rows), number)):
             rows.append(next(more))
-        numbers = np.array([one.numbers for one in rows[:number]], float)
+        numbers = np.array([numbers for numbers, _ in rows[:number]], float)
         reported, invented, again, joined = numbers.T
         return Found(
             true=len(self._stand_in.places),
@@ -516,7 +520,7 @@ class _Draws:
             invented=invented,
             again=again,
             joined=joined,
-            drawn=tuple(one.drawn for one in rows[: min(number, PICTURES)] if one.drawn),
+            drawn=tuple(drawn for _, drawn in rows[: min(number, PICTURES)] if drawn),
         )
 
     def forecast(self, request: Request, draws: int, nothing: int) -> Forecast:
@@ -548,10 +552,9 @@ class _Draws:
             number = _clusters(result)
             # Clusters that contain no record of the stand-in are missing in the table.
             real = np.append(real, np.zeros(number, dtype=bool))[:number]
-            yield _Row(
-                numbers=(number, number - real.sum() if of_cells else 0, found.sum(), joined.sum()),
-                drawn=Drawn(result=_shown(result), real=real) if seed < PICTURES else None,
-            )
+            invented = number - real.sum() if of_cells else 0
+            drawn = Drawn(result=_shown(result), real=real) if seed < PICTURES else None
+            yield (number, invented, found.sum(), joined.sum()), drawn
             seed += 1
 
     def _trial(self, request: Request, dataset: Dataset, domain: Domain) -> Trial:
@@ -561,14 +564,6 @@ class _Draws:
         if key not in self._materials:
             self._materials[key] = family.material(dataset, config, domain, request.outside)
         return family.trial(self._materials[key], config)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Row:
-    """Numbers of clusters of a draw (reported, invented, found again, joined); and the draw."""
-
-    numbers: tuple[float, float, float, float]
-    drawn: Drawn | None
 
 
 def _released(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpviz.base.numbers import counted
 from dpviz.data.cities import city_words
 from dpviz.families import PARAMETERS
 from dpviz.privacy.ledger import Neighbours
@@ -50,25 +51,13 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
     from markupsafe import Markup
 
     privacy, domain = document["privacy"], document["domain"]
-    facts = cluster_facts(document)
-    counting = counting_step(document)
-    heads, rows = _clusters(document, facts)
+    words = words_on(document)
+    heads, rows = _clusters(document, words["facts"])
     template = environment(escape=True).get_template("report.html.j2")
     return template.render(
-        document,
-        title=title(document),
-        headline=headline(document),
-        quote=quote(document),
-        spots=spots_of(document, facts),
-        accuracy_words=accuracy_words(document),
-        counting_words=counting_words(document),
-        run_line=run_line(document),
+        {**document, **words},
         # The maps are markup already; their texts are escaped.
         maps={name: Markup(text) for name, text in made.items() if name.endswith(".svg")},
-        facts=facts,
-        counting=counting,
-        earlier_words=earlier_words(document),
-        doubt_words=doubt_words(document),
         cluster_heads=heads,
         cluster_rows=rows,
         ledger_rows=_ledger(privacy["ledger"]),
@@ -76,6 +65,24 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
         names=names,
         axes=f"{axes_of(document)} {city_words(domain['columns'], domain['bounds'])}".strip(),
     )
+
+
+def words_on(document: Document) -> dict[str, Any]:
+    """Words and facts on a release for the templates of all its pages."""
+    facts = cluster_facts(document)
+    return {
+        "title": title(document),
+        "headline": headline(document),
+        "quote": quote(document),
+        "run_line": run_line(document),
+        "accuracy_words": accuracy_words(document),
+        "counting_words": counting_words(document),
+        "earlier_words": earlier_words(document),
+        "doubt_words": doubt_words(document),
+        "counting": counting_step(document),
+        "facts": facts,
+        "spots": spots_of(document, facts),
+    }
 
 
 @cache
@@ -87,7 +94,7 @@ def environment(*, escape: bool) -> Environment:
         loader=PackageLoader("dpviz", "release"),
         autoescape=escape,
         undefined=StrictUndefined,
-        finalize=_printable,
+        finalize=lambda one: one if hasattr(one, "__html__") else printable(str(one)),
         trim_blocks=True,
         keep_trailing_newline=True,
     )
@@ -95,15 +102,11 @@ def environment(*, escape: bool) -> Environment:
         "flat": lambda values: np.ravel(values).tolist(),
         "margin": margin,
         "number": number,
-        "parameter_words": parameter_words,
-        "plural": _plural,
+        "parameter_words": lambda name: PARAMETERS[name].report,
+        "plural": counted,
         "readable": _readable,
     }
     return made
-
-
-def _printable(value: Any) -> Any:
-    return value if hasattr(value, "__html__") else printable(str(value))
 
 
 def spots_of(document: Document, facts: Sequence[ClusterFacts]) -> list[dict[str, Any]]:
@@ -137,13 +140,13 @@ def _clusters(
     document: Document, facts: Sequence[ClusterFacts]
 ) -> tuple[list[str], list[list[str]]]:
     domain, kind = document["domain"], document["result"]["kind"]
-    counted = any(one.count is not None for one in facts)
+    numbered = any(one.count is not None for one in facts)
     judged = any(one.doubtful is not None for one in facts)
     spacings = _spacings(document)
     heads = ["cluster"]
     part = {"cells": "dense blocks", "areas": "areas"}.get(kind)
     heads += [part] if part else []
-    heads += [f"{'persons' if counts_persons(document) else 'records'} (noisy)"] if counted else []
+    heads += [f"{'persons' if counts_persons(document) else 'records'} (noisy)"] if numbered else []
     exact = any(one.band for one in facts)
     heads += ["95% range"] if exact else []
     heads += ["may be noise"] if judged else []
@@ -181,7 +184,7 @@ def _ledger(ledger: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         first = spends[0]
         what = long_words(first["step"])
         if first["composition"] == "parallel":
-            parts = _plural(len(spends), "part")
+            parts = counted(len(spends), "part")
             what += f" ({parts} with different records; the largest ε counts)"
         ranges = (
             _range([spend[key] for spend in spends])
@@ -190,11 +193,6 @@ def _ledger(ledger: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         how = ", ".join(dict.fromkeys(spend["mechanism"] for spend in spends))
         rows.append([first["step"], what.strip(), how, *ranges])
     return rows
-
-
-def parameter_words(name: str) -> str:
-    """Name of a parameter for the reader."""
-    return PARAMETERS[name].report
 
 
 def _readable(value: Any) -> str:
@@ -206,7 +204,3 @@ def _readable(value: Any) -> str:
 def _range(values: Sequence[float]) -> str:
     ends = [number(end, 4) for end in (min(values), max(values))]
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
-
-
-def _plural(many: int, word: str) -> str:
-    return f"{many:,} {word}{'' if many == 1 else 's'}"

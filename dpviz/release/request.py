@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
@@ -125,20 +125,12 @@ class Request:
     @classmethod
     def of(cls, document: Mapping[str, Any], unit: str | None = None) -> Request:
         """Request of a released document; ``unit`` names the column that it does not contain."""
-        privacy, domain, chosen = (document.get(key, {}) for key in ("privacy", "domain", "chosen"))
-        family = family_of(document["method"]["name"])
-        left_out = chosen.get("parameters", ())
-        values = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in document["parameters"].items()
-            if name not in left_out
-        }
-        config: Configuration = family.config(
-            method=document["method"]["name"],
-            epsilon=privacy["epsilon"],
-            variant=document["method"]["variant"],
-            neighbours=Neighbours(relation=privacy["neighbours"], cap=privacy["cap"]),
-            **values | ({CHOOSE.name: PRIVATE} if chosen else {}),
+        domain, chosen = document["domain"], document.get("chosen", {})
+        config = config_of(
+            document,
+            document["privacy"]["epsilon"],
+            chosen.get("parameters", ()),
+            **({CHOOSE.name: PRIVATE} if chosen else {}),
         )
         # Where records were counted before, no point is outside.
         outside: Outside = "clip" if domain["outside"] == "counted" else domain["outside"]
@@ -160,6 +152,26 @@ class Request:
         said = refusal(self.card, self.config, self.domain)
         if said:
             raise PrivacyRefusal(said)
+
+
+def config_of(
+    document: Mapping[str, Any], epsilon: float, left_out: Collection[str] = (), **more: Any
+) -> Configuration:
+    """Configuration of a released document with another budget, without some parameters."""
+    method, privacy = document["method"], document["privacy"]
+    values = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in document["parameters"].items()
+        if name not in left_out
+    }
+    config: Configuration = family_of(method["name"]).config(
+        method=method["name"],
+        epsilon=epsilon,
+        variant=method["variant"],
+        neighbours=Neighbours(relation=privacy["neighbours"], cap=privacy["cap"]),
+        **values | more,
+    )
+    return config
 
 
 def _is_date(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Any, TypeVar
@@ -267,36 +267,36 @@ def earlier_words(document: Document) -> str:
 
 def cluster_facts(document: Document) -> list[ClusterFacts]:
     """Facts about each cluster, in the order of the clusters' numbers."""
-    kind = document["result"]["kind"]
-    if kind == "areas":
-        return _facts_of_areas(document)
-    return _facts_of_cells(document) if kind == "cells" else _facts_of_centers(document)
+    finders = {"cells": _of_cells, "areas": _of_areas, "centers": _of_centers}
+    doubts, find = doubtful_clusters(document), finders[document["result"]["kind"]]
+    return [
+        ClusterFacts(
+            number=number,
+            doubtful=None if doubts is None else number in doubts,
+            **facts,
+            **_exact(document, number),
+        )
+        for number, facts in enumerate(find(document), start=1)
+    ]
 
 
-def _facts_of_areas(document: Document) -> list[ClusterFacts]:
+def _of_areas(document: Document) -> Iterator[dict[str, Any]]:
     import shapely
 
-    result, doubts = document["result"], doubtful_clusters(document)
+    result = document["result"]
     labels, counts = np.array(result["labels"]), np.array(result["counts"])
     boxes = shapely.bounds([shapely.geometry.shape(one) for one in result["polygons"]])
-    facts = []
     for cluster in range(1, result["clusters"] + 1):
         own = labels == cluster
         (west, south), (east, north) = boxes[own, :2].min(axis=0), boxes[own, 2:].max(axis=0)
-        facts.append(
-            ClusterFacts(
-                number=cluster,
-                cells=int(own.sum()),
-                count=counts[own].sum().item(),
-                doubtful=None if doubts is None else cluster in doubts,
-                **_exact(document, cluster),
-                extents=((float(west), float(east)), (float(south), float(north))),
-            )
-        )
-    return facts
+        yield {
+            "cells": int(own.sum()),
+            "count": counts[own].sum().item(),
+            "extents": ((float(west), float(east)), (float(south), float(north))),
+        }
 
 
-def _facts_of_cells(document: Document) -> list[ClusterFacts]:
+def _of_cells(document: Document) -> Iterator[dict[str, Any]]:
     from scipy.ndimage import find_objects
 
     result = document["result"]
@@ -305,39 +305,18 @@ def _facts_of_cells(document: Document) -> list[ClusterFacts]:
     blocks = np.bincount(np.ravel(result["labels"]), minlength=clusters + 1).tolist()
     sums = np.bincount(fine.ravel(), weights=counts.ravel(), minlength=clusters + 1).tolist()
     borders = [edges(document, axis, side) for axis, side in enumerate(counts.shape)]
-    boxes, doubts = find_objects(fine, max_label=clusters), doubtful_clusters(document)
-    return [
-        ClusterFacts(
-            number=number,
-            cells=blocks[number],
-            count=sums[number],
-            doubtful=None if doubts is None else number in doubts,
-            **_exact(document, number),
-            extents=tuple(
-                (ends[span.start], ends[span.stop])
-                for ends, span in zip(borders, boxes[number - 1], strict=True)
-            ),
-        )
-        for number in range(1, clusters + 1)
-    ]
+    boxes = find_objects(fine, max_label=clusters)
+    for cells, count, box in zip(blocks[1:], sums[1:], boxes, strict=True):
+        spans = zip(borders, box, strict=True)
+        extents = tuple((ends[span.start], ends[span.stop]) for ends, span in spans)
+        yield {"cells": cells, "count": count, "extents": extents}
 
 
-def _facts_of_centers(document: Document) -> list[ClusterFacts]:
+def _of_centers(document: Document) -> Iterator[dict[str, Any]]:
     result = document["result"]
     counts = result["counts"] or [None] * len(result["centers"])
-    doubts = doubtful_clusters(document)
-    return [
-        ClusterFacts(
-            number=number,
-            count=count,
-            center=tuple(center),
-            doubtful=None if doubts is None else number in doubts,
-            **_exact(document, number),
-        )
-        for number, (center, count) in enumerate(
-            zip(result["centers"], counts, strict=True), start=1
-        )
-    ]
+    for center, count in zip(result["centers"], counts, strict=True):
+        yield {"count": count, "center": tuple(center)}
 
 
 def _exact(document: Document, number: int) -> dict[str, Any]:

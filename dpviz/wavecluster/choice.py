@@ -138,7 +138,11 @@ def with_density(
 def noisy_counts(
     source: Source, config: Config, accountant: Accountant, epsilon: float
 ) -> tuple[Floats, Floats, Callable[[np.random.Generator], Floats]]:
-    """Add Laplace noise to all counts; return M', W', and a function that resamples its noise."""
+    """Add Laplace noise to all counts; return M', W', and a function that resamples its noise.
+
+    In a published variant, all further steps hide one changed count, too.
+    """
+    hide_one_change(accountant, config)
     noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=epsilon)
     scale = accountant.ledger.spends[-1].scale
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from dpviz.base.arrays import Floats, Ints, Labels, Mask
 from dpviz.base.lazy import ndimage
-from dpviz.base.numbers import counted, readable
+from dpviz.base.numbers import counted, readable, series
 from dpviz.grid.counts import pad
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.components import connected_components, unblocked
@@ -338,16 +338,11 @@ def in_short(diagnosis: Diagnosis) -> str:
     return f"{_cause(diagnosis)} {end}"
 
 
-def _listed(parts: Sequence[str], last: str = "and") -> str:
-    *first, end = parts
-    return f"{', '.join(first)} {last} {end}" if first else end
-
-
 def _numbers(labels: Sequence[int]) -> str:
     named = [str(label) for label in labels[:MOST_NAMED]]
     if len(labels) > MOST_NAMED:
         named.append(f"{len(labels) - MOST_NAMED} more")
-    return f"cluster{'s' * (len(labels) > 1)} {_listed(named)}"
+    return f"cluster{'s' * (len(labels) > 1)} {series(named)}"
 
 
 def _happened(found: Outcome, cells: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 from dpviz.base.errors import InputError, check_number
@@ -86,7 +85,7 @@ class Config:
 def check_alpha(alpha: float) -> float:
     """Return alpha as a float; raise InputError if a step would get no budget."""
     check_number("alpha", alpha)
-    if not (math.isfinite(alpha) and 1e-6 <= alpha <= 1 - 1e-6):
+    if not 1e-6 <= alpha <= 1 - 1e-6:
         raise InputError(
             f"alpha = {alpha:g} must lie between 0 and 1, both excluded: it is the share of "
             "epsilon spent on the counts, for example 0.9."

@@ -38,7 +38,7 @@ class Threshold:
 def check_density(density: float) -> float:
     """Return p as a float; raise InputError if it is not inside (0, 1)."""
     check_number("density p", density)
-    if not (np.isfinite(density) and 0 < density < 1):
+    if not 0 < density < 1:
         raise InputError(
             f"density p = {density:g} must lie between 0 and 1, both excluded: it is the share "
             "of positive coefficients that are not significant, for example 0.5."

@@ -121,8 +121,8 @@ MISTAKES: dict[str, Mistake] = {
         ),
         length_is_forgotten=("np.log(np.diff(edges)) + scores / scale", "scores / scale"),
         rows_share_the_least_noise=(
-            "np.array(scales)[:, None] * unit",
-            "min(scales) * unit",
+            "np.array(scales)[:, None]",
+            "np.array(min(scales))",
         ),
         finer_is_half_price=(
             "part = epsilon - gradual.levels[gradual.known].epsilon",

@@ -9,8 +9,8 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats, Ints
 from dpviz.base.display import Displayed
 from dpviz.base.errors import InputError, shown
 from dpviz.base.work import IsCancelled, Progress, Work
@@ -29,7 +29,6 @@ from dpviz.family.score import Better, check_scores, scores_for
 from dpviz.family.trial import Configuration, Trial
 from dpviz.grid.domain import Domain, Outside
 
-Floats = NDArray[np.float64]
 Cell = tuple[int, int]
 
 #: Scores that compare clusters of points; the two clusterings may have different grids.
@@ -204,7 +203,7 @@ def _against_points(
     assert of_table is not None  # noqa: S101 - one of POINT_SCORES
     first = family.build(dataset, config, domain, outside)
     reference = first.material.classes if SCORES[score].of_classes else first.label(None)
-    built: dict[Any, tuple[Trial, Callable[[Any], NDArray[np.int64]]]] = {}
+    built: dict[Any, tuple[Trial, Callable[[Any], Ints]]] = {}
 
     def score_of(changes: dict[str, Any], seed: int) -> float:
         changed = replace(config, **changes)

@@ -17,7 +17,7 @@ CARD = card_of(__file__, takes("dpkmeanspp"), START_SHARE=START_SHARE, SETTLED=S
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """Run a k-means++ start and noisy Lloyd iterations (Hu et al., Algorithm 2)."""
+    """Run the configured start and noisy Lloyd iterations (Hu et al., Algorithms 2 and 3)."""
     return lloyd(records, config, accountant, settled=as_printed(records, config))
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dpviz.family.card import card_of
-from dpviz.kmeans.lloyd import START_SHARE, lloyd
-from dpviz.kmeans.methods.dpkmeanspp import SETTLED, as_printed
-from dpviz.kmeans.parameters import KMeansConfig, takes
-from dpviz.kmeans.records import Records
-from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.lloyd import START_SHARE
+from dpviz.kmeans.methods.dpkmeanspp import SETTLED, run
+from dpviz.kmeans.parameters import takes
 from dpviz.kmeans.start import BETTER, OFFSET, RETRIES, STEPS, TOLERANCE
-from dpviz.privacy.mechanisms import Accountant
+
+# The steps are those of DPk-means++; the configuration has the improved start.
+__all__ = ["CARD", "run"]
 
 CARD = card_of(
     __file__,
@@ -22,8 +22,3 @@ CARD = card_of(
     TOLERANCE=TOLERANCE,
     BETTER=BETTER,
 )
-
-
-def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """Run an improved start and noisy Lloyd iterations (Hu et al., Algorithm 3)."""
-    return lloyd(records, config, accountant, settled=as_printed(records, config))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpviz.family.card import card_of
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.choice import hide_one_change, noisy_counts, with_density
+from dpviz.wavecluster.choice import noisy_counts, with_density
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, Stages, cluster
 from dpviz.wavecluster.threshold import positive_values
@@ -28,7 +28,6 @@ def surprise(true: Stages, private: Run) -> str:
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Cluster noisy counts (Chen, Yu, Chirkova, Algorithm 2)."""
-    hide_one_change(accountant, config)
     noisy, average, again = noisy_counts(source, config, accountant, config.epsilon)
     positive = positive_values(average).size
     config, worth = with_density(

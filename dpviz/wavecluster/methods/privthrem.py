@@ -9,7 +9,7 @@ import numpy as np
 from dpviz.base.arrays import Floats
 from dpviz.family.card import card_of
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.choice import hide_one_change, noisy_counts, with_density
+from dpviz.wavecluster.choice import noisy_counts, with_density
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values
@@ -23,7 +23,6 @@ CARD = card_of(__file__, takes("privthrem", "epsilon", "alpha"))
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Noisy counts and a sampled threshold (Chen, Yu, Chirkova, Algorithm 4)."""
-    hide_one_change(accountant, config)
     first = config.counts_share * config.epsilon
     noisy, average, again = noisy_counts(source, config, accountant, first)
     config, worth = with_density(config, accountant, average, partial(_rank, average), again)

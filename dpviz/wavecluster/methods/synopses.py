@@ -40,7 +40,8 @@ def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: flo
     shape = (min(side, _highest_side(d)),) * d
     first = source.counted(shape)
     noisy = accountant.laplace("first level", first, sensitivity=1, epsilon=share * epsilon).ravel()
-    wanted = np.ceil(_roots(np.maximum(noisy, 0) * (1 - share) * epsilon / 5, d))
+    parts = np.maximum(noisy, 0) * (1 - share) * epsilon / 5
+    wanted = np.ceil(np.sqrt(parts) if d == 2 else parts ** (1 / d))
     splits = _fitting(np.maximum(wanted, 1), d)
     leaves_per_cell = splits**d
     offsets = np.concatenate(([0], np.cumsum(leaves_per_cell)))
@@ -217,10 +218,6 @@ def _highest_side(ndim: int) -> int:
 
 def _root(value: float, degree: int) -> float:
     return float(max(value, 0.0) ** (1 / degree))
-
-
-def _roots(values: Floats, degree: int) -> Floats:
-    return np.sqrt(values) if degree == 2 else values ** (1 / degree)
 
 
 SYNOPSES: dict[str, Synopsis] = {

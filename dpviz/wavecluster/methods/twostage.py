@@ -58,7 +58,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     )
     sweeps, most = (sweeps_of(counts.size, hurried=one) for one in (source.hurried, False))
     sketch = f"sketch from {sweeps:,} of {most:,} sweeps" if sweeps < most else ""
-    mean = _spread(found.mean, source.shape, config.level) if whole else found.mean
+    mean = unblocked(found.mean / room, source.shape, config.level) if whole else found.mean
     # More digits would only make a release longer.
     mean = np.round(mean, 3)
     labels, n_clusters = connected_components(found.mask)
@@ -148,7 +148,3 @@ def _subbands(samples: Floats, config: Config) -> Floats:
     from dpviz.wavecluster.random_field import likely_counts
 
     return np.array([transform(one, config) for one in likely_counts(samples)])
-
-
-def _spread(blocks: Floats, shape: tuple[int, ...], level: int) -> Floats:
-    return unblocked(blocks / block_sums(np.ones(shape), level), shape, level)
