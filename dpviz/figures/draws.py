@@ -153,8 +153,9 @@ def strips(
     data: list[marks.Trace] = []
     margins = (8, 48, 64 + 14 * means, 12)
     layout = marks.base_layout(title, margins, shapes=[], uirevision="strips")
-    gap = min(0.075, 0.6 / len(draws.bands))
-    wide = 1 / len(draws.bands) - gap
+    strips = max(1, len(draws.bands))
+    gap = min(0.075, 0.6 / strips)
+    wide = 1 / strips - gap
     described = []
     for panel, (name, band) in enumerate(draws.bands.items(), start=1):
         left = gap * panel + wide * (panel - 1) - gap / 3

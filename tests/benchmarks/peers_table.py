@@ -63,7 +63,7 @@ REASONS = {
 }
 
 #: Why DPLloyd loses a cell that DP-Refine does not lose.
-ONLY_LLOYD = "only DPLloyd: one start, and noise in every iteration"
+ONLY_LLOYD = "only DPLloyd: one start, or noise in every iteration"
 
 SIGNS = {"lost": "−", "open": "=", "won": "+", "few draws": "·"}
 
@@ -140,7 +140,7 @@ def set_lines() -> list[str]:
             continue
         told = []
         for _, cell in part.sort_values("epsilon").iterrows():
-            both = f" {cell['median_dprefine']:.3f}, {cell['median_peer']:.3f} ({cell['seeds']})"
+            both = f" {cell['median_dprefine']:.4f}, {cell['median_peer']:.4f} ({cell['seeds']})"
             told.append(SIGNS[cell["dprefine"]] + both * (cell["seeds"] > 0))
         facts = benchmark().sets[data]
         size = f"{facts.records:,}, {facts.columns}, {facts.clusters}"

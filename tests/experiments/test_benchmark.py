@@ -220,6 +220,12 @@ def test_the_tables_of_peers_are_those_of_their_rows():
         if measured < 20:
             assert re.search(rf"{OTHERS[peer].title} on {measured}\b", text)
     assert peers_table.rows()["nicv_ratio"].min() >= 1
+    few = cells[(cells["dprefine"] == "few draws") & (cells["seeds"] > 0)]
+    behind = few[few["median_dprefine"] > few["median_peer"]]["peer"].value_counts()
+    assert f"of {len(few)} such cells with a common seed" in text
+    by_peer = ", ".join(f"{n} {OTHERS[one].title}" for one, n in behind.items())
+    assert f"in {behind.sum()} ({by_peer}), and DPLloyd in" in text
+    assert f"DPLloyd in {(few['median_dplloyd'] > few['median_peer']).sum()}." in text
     # Losses come first, and each has its reason.
     lost = (cells[[*peers_table.OURS]] == "lost").any(axis=1)
     assert (cells["dprefine"] == "lost").is_monotonic_decreasing
@@ -266,7 +272,7 @@ def test_the_reasons_of_losses_to_peers_are_those_of_the_rows():
     assert f"Of the {len(only)} cells that only DPLloyd loses, DP-Refine wins {won}" in text
     bare = kept[kept["epsilon"] == 1e5].groupby("data")["nicv_ratio"].median()
     assert len(bare) == 8
-    assert "On eight of these sets" in text
+    assert f"On eight of these {only['data'].nunique()} sets" in text
     assert set(bare.index) <= set(only["data"])
     told = ", ".join(f"{name} {value:.2f}" for name, value in bare.sort_values().items())
     assert f"error is: {told}." in text

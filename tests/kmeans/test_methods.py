@@ -709,6 +709,7 @@ def test_private_results_are_functions_of_the_mechanisms_answers(
     assert next(replay.answers, None) is None
 
 
+@pytest.mark.some(1000)
 @pytest.mark.parametrize(
     ("name", "start"),
     [

@@ -873,6 +873,7 @@ def released(budget: Budget) -> None:
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.some(1000)
 @pytest.mark.parametrize(
     "change",
     [

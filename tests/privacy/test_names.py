@@ -81,6 +81,7 @@ def test_no_character_that_shows_nothing_can_be_in_a_name() -> None:
             assert refusal(f"visits {chr(code)}"), hex(code)
 
 
+@pytest.mark.some(1000)
 @pytest.mark.parametrize(
     ("known", "name"),
     [
@@ -136,6 +137,7 @@ def test_names_that_look_different_are_two_sources(known: str, name: str) -> Non
     assert refusal(name, known) == refusal(known, name) == ""
 
 
+@pytest.mark.some(1000)
 @pytest.mark.parametrize(
     ("one", "other"),
     [

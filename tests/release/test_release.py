@@ -380,6 +380,7 @@ def test_some_methods_count_nobody() -> None:
 # -- refusals ------------------------------------------------------------------------------
 
 
+@pytest.mark.some(1000)
 @pytest.mark.parametrize("name", CARDS)
 def test_published_variants_and_open_domains_are_refused_before_anything_is_spent(
     budget: Budget, name: str

@@ -30,7 +30,7 @@ def draw(picture: KMeansPicture) -> Panels:
     said = []
     for epsilon, one in _at(picture):
         found = placed(one.truth, one.private).one_each
-        said.append(f"At ε {epsilon:g}: {found} of {len(truth.centers)} clusters have one centre")
+        said.append(f"At ε {epsilon:g}: {found} of {len(truth.centers)} centres in place")
         traces = [*regions.private_ground(one, one.private, last), *damage.traces(one)]
         centers = one.private.centers
         traces.append(centres(one, centers, one.numbers_of(centers)))

@@ -248,8 +248,9 @@ def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: boo
 def file_words(own: OwnData) -> tuple[str, ...]:
     """Own file in a command line: its path on this computer or its name, and how it is read."""
     file, options = st.session_state.get(_FILE), own.loaded.token[1].options
-    path = os.fspath(file) if isinstance(file, LocalFile) and own.loaded.local else None
+    path = os.path.abspath(file) if isinstance(file, LocalFile) and own.loaded.local else None
     said = reading_words({one: value for one, value in options.items() if one != "header"})
+    said += ["--no-header"] * (options.get("header") is False)
     leaves_out = ["--leave-out"] * (own.current.unread is not None)
     return (path or own.current.name, *said, *leaves_out)
 
