@@ -54,7 +54,7 @@ Write = Callable[..., str]
 @contextmanager
 def forgotten() -> Iterator[None]:
     """Forget the methods that the block adds to its process."""
-    known: list[Any] = [CARDS, DEFAULTS, sys.modules, *(one.methods for one in FAMILIES.values())]
+    known: list[Any] = [CARDS, DEFAULTS, *(one.methods for one in FAMILIES.values())]
     before = [dict(one) for one in known]
     path = [*sys.path]
     yield
@@ -62,6 +62,8 @@ def forgotten() -> Iterator[None]:
         for name in [name for name in one if name not in old]:
             del one[name]
     sys.path[:] = path
+    for name in ("mine", "mine_"):
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture
