@@ -37,7 +37,7 @@ from dpviz.audit.bounds import (
     visible,
 )
 from dpviz.audit.classifier import CLASSIFIER_NAME, classifier_scores
-from dpviz.audit.pairs import MANY, Box, Pair, pairs
+from dpviz.audit.pairs import MANY, PAIRS, Box, Pair, pairs
 from dpviz.audit.runs import checked_runs, event_in_words
 from dpviz.audit.scores import position
 from dpviz.base.arrays import Floats
@@ -53,6 +53,12 @@ _TWICE, _LOADING = 20, 120.0
 
 #: Choosing runs on all pairs, if they are not a quarter of them; pairs that get the rest.
 _FIRST, _KEPT = 200, 3
+
+#: What a message calls a method's file, and advises, since it has no --set.
+_OF_FILE = {
+    "gives": "a file with a CARD and a function run, or ",
+    "change": "mend the file, or change --claim",
+}
 
 #: Number of runs that are asked for together.
 _BATCH = 25
@@ -99,6 +105,7 @@ class ExternalAudit:
     event: str
     violated: bool
     repeats: bool
+    seed: int
     numbers: int
     visible: float | None
     highest: float
@@ -132,6 +139,8 @@ class ExternalAudit:
             "loss that is spread over many numbers, or that no pair shows, may be larger."
         )
         unseen = [f"{name}: {why}" for name, why in self.unseen.items()]
+        run = [one.name for one in self.pairs]
+        others = ", ".join(name for name in PAIRS if name not in (*run, MANY))
         return [
             (verdict, [f"{code}; one record {change}", *self.notes]),
             (f"Pair {self.scenario}", [self.description, self.event]),
@@ -150,8 +159,12 @@ class ExternalAudit:
                     f"No audit with these runs shows more than {self.highest:.3g}.",
                     *unseen,
                     *[f"more than about 1,000 records: only with --scenario {MANY}"]
-                    * (MANY not in [one.name for one in self.pairs]),
-                    "times, warnings and files: not compared",
+                    * (MANY not in run),
+                    f"other pairs ({others}): only with --scenario",
+                    f"numbers after the first {external_runs.MOST_NUMBERS:,} of an array: only in "
+                    "its sums and extremes; of a list with other values: not compared",
+                    "times, warnings, files, and what a run publishes before its error: not "
+                    "compared",
                 ],
             ),
             ("Repeat", list(self.repeat)),
@@ -185,14 +198,14 @@ def audit_external(
     given: Mapping[str, Any] | None = None,
     claim: float = 1.0,
     delta: float = 0.0,
-    runs: int = RUNS,
+    runs: int | None = None,
     scenario: str | None = None,
     box: Box = BOX,
     relation: Relation = "add_remove",
     publishes: Sequence[str] | None = None,
     header: bool = True,
-    seconds: float = SECONDS,
-    memory: int = MEMORY,
+    seconds: float | None = None,
+    memory: int | None = None,
     seed: int = 0,
     runner: str | None = None,
     progress: Progress | None = None,
@@ -208,9 +221,14 @@ def audit_external(
     :class:`CodeProcess`; its usual pairs include one of many records. Raises InputError if the code
     can't be loaded, fails in every run, crashes or does not end, or a number is out of range.
     """
+    limits = {"runs": runs, "seconds": seconds, "memory": memory}
+    runs = checked_runs(RUNS if runs is None else runs)
+    limits |= {} if runner else {"runs": runs}
+    # A run of a method's file may be on many records.
+    seconds = SECONDS * (6 if runner else 1) if seconds is None else seconds
+    memory = MEMORY if memory is None else memory
     _check(claim, delta, seconds, memory, seed)
     Neighbours(relation=relation)
-    runs = checked_runs(runs)
     chosen_pairs = pairs(scenario, many=runner is not None)
     axes = [np.linspace(low, high, _PROBES) for low, high in box]
     probes = np.stack(np.meshgrid(*axes[:3]), axis=-1).reshape(-1, min(len(axes), 3))
@@ -225,6 +243,7 @@ def audit_external(
         "memory": memory * 2**20,
         "scenario": scenario,
         "runner": runner,
+        **(_OF_FILE if runner else {}),
     }
     values = dict(given or {})
     code = target or command or ""
@@ -265,7 +284,7 @@ def audit_external(
             score_count += len(names)
         if not choices:
             raise InputError(
-                f"{shown(code, 120)} refuses the first data set ({shown(sides[0][0], 200)}): "
+                f"{shown(code, 120)} refuses the first data set ({shown(sides[0][0], 300)}): "
                 "choose another scenario."
             )
         choices.sort(key=lambda one: -one[0])
@@ -308,13 +327,14 @@ def audit_external(
         event=words,
         violated=bool(repeats or bound.epsilon > claim),
         repeats=repeats,
+        seed=seed,
         numbers=score_count,
         visible=visible(runs, claim, delta),
         highest=highest(runs, delta),
         pairs=tuple(seen),
         unseen=unseen,
         notes=tuple(notes),
-        repeat=_repeat(pair, asked, values, claim, delta, runs, box, relation, seed),
+        repeat=_repeat(pair, asked, values, claim, delta, limits, box, relation, seed),
     )
 
 
@@ -406,7 +426,7 @@ class CodeProcess:
         if "failed" in facts:
             gives = self._asked.get("gives", "")
             raise InputError(
-                f"{shown(self._code, 120)} can't be loaded ({shown(facts['failed'], 200)}): give "
+                f"{shown(self._code, 120)} can't be loaded ({shown(facts['failed'], 300)}): give "
                 f"{gives}MODULE:CLASS or FILE.py:CLASS of an estimator with fit."
             )
         return facts
@@ -442,7 +462,7 @@ class CodeProcess:
         if "failed" in answer:
             raise InputError(
                 f"{shown(self._code, 120)} can't be made with these parameters "
-                f"({shown(answer['failed'], 200)}): change --set."
+                f"({shown(answer['failed'], 300)}): {self._asked.get('change', 'change --set')}."
             )
         return notes
 
@@ -601,7 +621,7 @@ def _table(sides: Sequence[list[_Row]]) -> tuple[list[str], Floats, Floats]:
         table = np.full((len(rows), len(names)), np.nan)
         for line, row in zip(table, rows, strict=True):
             if isinstance(row, str):
-                line[:2] = 1, crc32(row.encode())
+                line[:2] = 1, crc32(row.encode("utf-8", "backslashreplace"))
                 continue
             if failed:
                 line[:2] = 0, 0
@@ -617,7 +637,7 @@ def _repeat(
     given: Mapping[str, Any],
     claim: float,
     delta: float,
-    runs: int,
+    limits: Mapping[str, float | None],
     box: Box,
     relation: Relation,
     seed: int,
@@ -628,8 +648,9 @@ def _repeat(
     for name, value in ({} if asked["runner"] else given).items():
         words += ["--set", f"{name}={value!r}"]
     words += ["--claim", f"{claim!r},{delta!r}" if delta else f"{claim!r}"]
-    # The first part of an audit of a file has its own usual number of runs.
-    words += ["--runs", str(runs)] * (not asked["runner"] or runs != RUNS)
+    # Both parts of an audit of a file have usual numbers of runs, so only what was given is named.
+    for name, value in limits.items():
+        words += [] if value is None else [f"--{name}", f"{value!r}"]
     words += ["--seed", str(seed)]
     if not asked["runner"]:
         words += ["--domain", ";".join(f"{low!r},{high!r}" for low, high in box)]

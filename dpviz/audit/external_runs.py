@@ -32,8 +32,9 @@ from zlib import crc32
 
 import numpy as np
 
-#: Numbers of one published array that are compared one by one; all count in its summaries.
-MOST_NUMBERS = 2_000
+#: Numbers of one published array that are compared one by one, such as the cells of a usual grid;
+#: all count in its summaries.
+MOST_NUMBERS = 5_000
 
 #: Attributes that have one value for each fitted record, by the convention of scikit-learn.
 OF_RECORDS = ("labels_",)
@@ -184,7 +185,7 @@ class Program:
             yield from numbers("output", json.loads(text))
         except json.JSONDecodeError:
             yield "printed number", np.array([float(one) for one in _NUMBER.findall(text)])
-            yield "printed text", np.array(float(crc32(_NUMBER.sub("", text).encode())))
+            yield "printed text", np.array(_code(_NUMBER.sub("", text)))
 
 
 def numbers(name: str, value: Any) -> Iterator[Named]:
@@ -194,7 +195,7 @@ def numbers(name: str, value: Any) -> Iterator[Named]:
             yield from numbers(f"{name}[{key}]", one)
         return
     if isinstance(value, str | bytes):
-        yield name, np.array(float(crc32(value if isinstance(value, bytes) else value.encode())))
+        yield name, np.array(_code(value))
         return
     if hasattr(value, "toarray"):
         value = value.toarray()
@@ -211,10 +212,17 @@ def numbers(name: str, value: Any) -> Iterator[Named]:
         yield name, np.stack([array.real, array.imag])
     elif array.dtype.kind in "mM":
         yield name, array.astype("i8").astype(float)
-    elif array.ndim and array.dtype.kind in "OUS":
+    elif array.ndim and array.dtype.kind in "US":
+        yield name, np.reshape([_code(one) for one in array.ravel().tolist()], array.shape)
+    elif array.ndim and array.dtype.kind == "O":
         yield f"number of entries of {name}", np.array(float(len(array)))
         for place, one in enumerate(array.ravel()[:MOST_NUMBERS].tolist(), start=1):
             yield from numbers(f"{name} {place}", one)
+
+
+def _code(text: str | bytes) -> float:
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
+    return float(crc32(data))
 
 
 def row(named: Iterator[Named]) -> list[tuple[str, list[int], list[float]]]:
@@ -297,19 +305,25 @@ def _run(run: Callable[[np.ndarray, int], Iterator[Named]], points: Any, seed: i
 
 
 def words(error: BaseException) -> str:
-    """Kind, message and line of an error, without line breaks."""
+    """Kind, message and line of an error, without line breaks; a long message is cut."""
     said: object = error
     if isinstance(error, OSError) and error.strerror:
         said = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
-    kind = " ".join(f"{type(error).__name__}: {said}".split()).rstrip(".")[:150]
-    # The line of the user's code, which may have called a library.
+    kind = " ".join(f"{type(error).__name__}: {said}".split()).rstrip(".")
+    if len(kind) > 150:  # an audit compares the whole text by its code
+        kind = f"{kind[:150]}... (code of the whole text {_code(kind):.0f})"
+    where = own_line(error)
+    return f"{kind} ({where})" if where else kind
+
+
+def own_line(error: BaseException) -> str:
+    """Line of the user's code, which may have called a library; "" if it has no part in it."""
     own = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
         if not frame.filename.startswith(("<", *_NOT_OWN))
     ]
-    where = own[-1] if own else None
-    return f"{kind} ({Path(where.filename).name}, line {where.lineno})" if where else kind
+    return f"{Path(own[-1].filename).name}, line {own[-1].lineno}" if own else ""
 
 
 if __name__ == "__main__":

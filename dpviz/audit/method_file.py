@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, fields
 from types import ModuleType
 from typing import Any
 
-from dpviz.audit.external_runs import Named, module_of, numbers, words
+from dpviz.audit.external_runs import Named, module_of, numbers, own_line, words
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Dataset
@@ -15,6 +17,7 @@ from dpviz.family.card import Card
 from dpviz.family.method import method_of
 from dpviz.family.parameter import check_option
 from dpviz.grid.domain import Domain
+from dpviz.privacy.ledger import Spend
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.privacy.secure import LATTICE
@@ -35,7 +38,7 @@ def add_file(path: str) -> str:
         module = module_of(path)
     except (Exception, SystemExit) as error:  # anybody's code may fail in any way
         raise InputError(
-            f'"{shown(path, 120)}" can\'t be loaded ({shown(words(error), 200)}): give the file of '
+            f'"{shown(path, 120)}" can\'t be loaded ({shown(words(error), 300)}): give the file of '
             "a method."
         ) from None
     return add_module(module)
@@ -64,17 +67,35 @@ def add_module(module: ModuleType) -> str:
     return card.name
 
 
+@contextmanager
+def told(path: str) -> Iterator[None]:
+    """Raise InputError with the line if the code of a method's file fails in the block."""
+    try:
+        yield
+    except Exception as error:
+        if not own_line(error):
+            raise
+        raise InputError(
+            f'"{shown(path, 120)}" fails ({shown(words(error), 300)}): mend the file.'
+        ) from None
+
+
 class MethodRuns:
     """Runs of a method's file in its own process, for the questions of ``external_runs``.
 
-    All that it publishes is compared, so a method that reads records without its accountant is
-    found, too.
+    Result and ledger of a release are compared, so a method that reads records without its
+    accountant is found, too, if they show it.
     """
 
     def __init__(self, asked: Mapping[str, Any]) -> None:
         self.card = CARDS[add_module(module_of(asked["target"]))]
         self.domain = Domain(bounds=tuple((low, high) for low, high in asked["box"]))
-        self.unseen: dict[str, str] = {}
+        self.unseen = {
+            "replaced records, other parameters, and other numbers of columns": "not run; these "
+            "runs have the defaults, and two columns",
+            "noise of a release": "not drawn; these runs have noise with a seed",
+            "printed text": "not read",
+        }
         self.last: Floats | None = None
 
     def facts(self) -> dict[str, Any]:
@@ -90,13 +111,19 @@ class MethodRuns:
         )
 
     def run(self, points: Floats, seed: int) -> Iterator[Named]:
-        """Run once; yield all numbers that a release has."""
+        """Run once; yield the result and the ledger of ``release.json``."""
         if self.last is not points:
             data = Dataset(name="X", points=points)
-            self.material = self.family.material(data, self.config, self.domain, "clip")
+            # A release accepts any number of records, also none.
+            self.material = self.family.material(
+                data, self.config, self.domain, "clip", secure=True
+            )
             self.last = points
         # A trial's draw numbers its clusters by the true ones, which a release does not have.
         config = self.config
         accountant = Accountant(SeededNoise(seed), config.epsilon, config.neighbours)
         found = self.family.run(self.material, config, accountant)
         yield from numbers("result", self.family.released(found, self.domain))
+        spends = [asdict(one) for one in accountant.ledger]
+        for one in fields(Spend):
+            yield from numbers(f"ledger, {one.name}", [spend[one.name] for spend in spends])

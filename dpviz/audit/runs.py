@@ -79,11 +79,7 @@ def audit(
     for the first. Raises InputError if something does not exist or is out of range.
     """
     chosen = find(method, variant, scenario)
-    if not LEAST_CLAIM <= check_number("claim", claim) <= MOST_CLAIM:
-        raise InputError(
-            f"claim = {claim:g}: give an epsilon from {LEAST_CLAIM:g} to {MOST_CLAIM:g}, for "
-            "example 1; below 0.5 an audit shows little."
-        )
+    check_claim(claim)
     count = chosen.runs if runs is None else checked_runs(runs)
     labels, without, joined = with_classifier(
         *collect(chosen, claim, count, seed, progress=progress, cancelled=cancelled)
@@ -210,6 +206,15 @@ def _condition(name: str, event: Event) -> str:
     if np.isposinf(event.value):
         return f"no {name}" if event.sign in (">=", "==") else f"a {name}"
     return f"{name} {event.sign} {readable(event.value, 6)}"
+
+
+def check_claim(claim: float) -> None:
+    """Raise InputError if the scenarios' data sets do not support a claim."""
+    if not LEAST_CLAIM <= check_number("claim", claim) <= MOST_CLAIM:
+        raise InputError(
+            f"claim = {claim:g}: give an epsilon from {LEAST_CLAIM:g} to {MOST_CLAIM:g}, for "
+            "example 1; below 0.5 an audit shows little."
+        )
 
 
 def checked_runs(runs: int) -> int:

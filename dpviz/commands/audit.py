@@ -5,25 +5,33 @@ from __future__ import annotations
 import argparse
 import ast
 import secrets
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from dpviz.audit import AuditResult, audit, scenarios
-from dpviz.audit.external import BOX, MEMORY, RUNS, SECONDS, audit_external
-from dpviz.audit.method_file import RUNNER, add_file
-from dpviz.audit.pairs import PAIRS
+from dpviz.audit.bounds import FEWEST
+from dpviz.audit.external import BOX, audit_external
+from dpviz.audit.method_file import RUNNER, add_file, told
+from dpviz.audit.pairs import PAIRS, pairs
+from dpviz.audit.runs import check_claim
 from dpviz.audit.scenarios import find
 from dpviz.audit.steps import BUGS, CLAIM, REASONS, StepResult, table
 from dpviz.base.errors import InputError, shown
 from dpviz.commands.output import progress_line
+from dpviz.families import CARDS
 from dpviz.family.comparison import Report
+from dpviz.family.parameter import check_option
 from dpviz.grid.domain import Domain
 
 #: Options that only audits of an estimator or program have.
 _OF_CODE = (
-    "set", "publishes", "domain", "neighbours", "no-header", "seconds", "memory", "markdown",
+    "set", "publishes", "domain", "neighbours", "no-header", "markdown",
 )  # fmt: skip
+
+#: Limits of the process that runs anybody's code.
+_LIMITS = ("seconds", "memory")
 
 
 def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
@@ -39,35 +47,72 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
             "PROGRAM."
         )
     _refuse(given, _OF_CODE, "MODULE:CLASS, FILE.py:CLASS and --command")
+    file = given.method.endswith(".py")
+    _refuse(given, () if file else _LIMITS, "FILE.py, MODULE:CLASS, FILE.py:CLASS and --command")
     if len(given.claim) != 1:
         raise InputError(f'--claim "{_numbers(given.claim)}": give one number, for example 1.')
-    variant = given.variant or "sound"
-    file = given.method if given.method.endswith(".py") else None
     if file:
-        given.method = add_file(file)
+        return _of_file(given)
+    variant = given.variant or "sound"
     if given.list:
-        return _listed(given.method, variant)
+        listed = _scenarios(given.method, variant)
+        return {"method": given.method, "variant": variant, "scenarios": listed}, _lines(listed)
     if given.steps:
         return _steps(given.method)
-    _refuse(given, ["variant"] if file else (), "methods of dpviz")
-    how = {
+    result = audit(given.method, variant, **_how(given) | {"seed": given.seed or 0})
+    return _as_report(result), _as_text(result)
+
+
+def _how(given: argparse.Namespace) -> dict[str, Any]:
+    return {
         "claim": given.claim[0], "runs": given.runs, "scenario": given.scenario,
-        "seed": _seed(given) if file else given.seed or 0, "progress": progress_line("runs"),
+        "seed": _seed(given), "progress": progress_line("runs"),
     }  # fmt: skip
-    report: Report = {}
+
+
+def _of_file(given: argparse.Namespace) -> tuple[Report, str]:
+    """Audit a method's file: its noisy answers, and what a release of it publishes."""
+    _refuse(given, ("variant", "steps"), "methods of dpviz")
+    path, how = given.method, _how(given)
+    limits = {"seconds": given.seconds, "memory": given.memory}
+    if given.scenario not in PAIRS:
+        check_claim(how["claim"])
+    of_pair = given.scenario is None or given.scenario in PAIRS
+    published = None
+    # This part comes first, because it runs the code in a process of its own.
+    if of_pair and not given.list:
+        published = audit_external(path, runner=RUNNER, **how | limits)
+    method = add_file(path)
+    variant = CARDS[method].taken("sound")
+    own = _scenarios(method, variant)
+    listed = [*own, *_of_pairs(many=True)]
+    if given.list:
+        return {"method": method, "variant": variant, "scenarios": listed}, _lines(listed)
+    check_option("scenario", given.scenario or own[0]["name"], [one["name"] for one in listed])
+    report: Report = {"seed": how["seed"]}
     texts: list[str] = []
-    if not (file and given.scenario in PAIRS):
-        result = audit(given.method, variant, **how)
-        # JSON calls the description "says".
-        report = {"says" if key == "description" else key: v for key, v in asdict(result).items()}
+    if given.scenario not in PAIRS:
+        if not published:
+            # The data of this pair are similar, and a fault there does not end this process.
+            few = {"runs": FEWEST, "scenario": "empty"}
+            audit_external(path, runner=RUNNER, **how | limits | few)
+        with told(path):
+            result = audit(method, variant, **how)
+        report |= _as_report(result)
         texts.append(_as_text(result))
-    if file and (given.scenario is None or given.scenario in PAIRS):
-        # The noisy answers are not all that a file may publish.
-        how |= {"runs": RUNS if given.runs is None else given.runs, "seconds": 6 * SECONDS}
-        published = audit_external(file, runner=RUNNER, **how)
+        if not published:
+            words = ["dpviz", "audit", path, "--scenario", result.scenario]
+            words += ["--claim", f"{result.claim!r}", "--runs", f"{result.runs}"]
+            texts += ["Repeat", f"  {shlex.join([*words, '--seed', str(how['seed'])])}"]
+    if published:
         report["published"] = asdict(published)
-        texts += ["", "All that the method publishes", published.text()]
+        texts += ["", "What a release of the method publishes", published.text()]
     return report, "\n".join(texts).strip()
+
+
+def _as_report(result: AuditResult) -> Report:
+    # JSON calls the description "says".
+    return {"says" if key == "description" else key: v for key, v in asdict(result).items()}
 
 
 def _seed(given: argparse.Namespace) -> int:
@@ -77,15 +122,8 @@ def _seed(given: argparse.Namespace) -> int:
 
 def _external(given: argparse.Namespace) -> tuple[Report, str]:
     if given.list:
-        listed = [
-            {
-                "name": one.name,
-                "says": one.description + " (only with --scenario)" * (not one.usual),
-            }
-            for one in PAIRS.values()
-        ]
-        lines = [f"{one['name']:<24} {one['says']}" for one in listed]
-        return {"scenarios": listed}, "\n".join(lines)
+        listed = _of_pairs()
+        return {"scenarios": listed}, _lines(listed)
     if given.command and given.method:
         raise InputError(f"--command and {shown(given.method)}: give only one of both.")
     _refuse(given, ("steps", "variant"), "methods of dpviz")
@@ -100,14 +138,14 @@ def _external(given: argparse.Namespace) -> tuple[Report, str]:
         given=dict(map(parameter_of, given.set or ())),
         claim=given.claim[0],
         delta=given.claim[1] if len(given.claim) == 2 else 0.0,
-        runs=RUNS if given.runs is None else given.runs,
+        runs=given.runs,
         scenario=given.scenario,
         box=BOX if given.domain is None else Domain.parse(given.domain).bounds,
         relation=given.neighbours or "add_remove",
         publishes=given.publishes,
         header=not given.no_header,
-        seconds=SECONDS if given.seconds is None else given.seconds,
-        memory=MEMORY if given.memory is None else given.memory,
+        seconds=given.seconds,
+        memory=given.memory,
         seed=_seed(given),
         progress=progress_line("runs"),
     )
@@ -137,14 +175,24 @@ def parameter_of(text: str) -> tuple[str, Any]:
         return name.strip(), value
 
 
-def _listed(method: str, variant: str) -> tuple[Report, str]:
+def _scenarios(method: str, variant: str) -> list[dict[str, Any]]:
     find(method, variant)
-    listed = [
+    return [
         {"name": one.name, "planted": one.planted, "runs": one.runs, "says": one.description}
         for one in scenarios(method, variant)
     ]
-    lines = [f"{one['name']:<24} {one['says']}" for one in listed]
-    return {"method": method, "variant": variant, "scenarios": listed}, "\n".join(lines)
+
+
+def _of_pairs(*, many: bool = False) -> list[dict[str, Any]]:
+    usual = pairs(many=many)
+    return [
+        {"name": one.name, "says": one.description + " (only with --scenario)" * (one not in usual)}
+        for one in PAIRS.values()
+    ]
+
+
+def _lines(listed: Sequence[dict[str, Any]]) -> str:
+    return "\n".join(f"{one['name']:<24} {one['says']}" for one in listed)
 
 
 def _steps(method: str) -> tuple[Report, str]:

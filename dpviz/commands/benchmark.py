@@ -82,6 +82,9 @@ def _as_text(given: argparse.Namespace, found: Standing) -> str:
         for row in rows
     ]
     total, draws = len(found.cells), found.cells[0].draws
+    # An audit of a method's file has the default parameters.
+    options = [word for one in given.set or () for word in ("--set", one)]
+    words = ["dpviz", "audit", given.method, *options * (":" in given.method), "--claim", "1"]
     return "\n".join(
         [
             f"{found.title}: median {sign.title} of {draws:,} draws; {better} is better",
@@ -93,7 +96,7 @@ def _as_text(given: argparse.Namespace, found: Standing) -> str:
             "note     The sample sets are public: constants of all methods may have been chosen "
             "on them.",
             f"again    --secret {found.secret}",
-            f"privacy  not measured here: dpviz audit {shlex.quote(given.method)} --claim 1",
+            f"privacy  not measured here: {shlex.join(words)}",
         ]
     )
 

@@ -321,7 +321,7 @@ def test_the_command_has_the_keys_of_the_contract(capsys: Any) -> None:
         ([f"{FILE}:LaplaceSum", "--variant", "sound"], "--variant applies only to methods of dp"),
         ([f"{FILE}:LaplaceSum", "--neighbours", "x"], "add_remove or replace_one"),
         ([f"{FILE}:LaplaceSum", "--domain", "1,0"], "1,0"),
-        (["privqt", "--seconds", "0"], "--seconds applies only to MODULE:CLASS"),
+        (["privqt", "--seconds", "0"], "--seconds applies only to FILE.py, MODULE:CLASS"),
         (["privqt", "--no-header"], "--no-header applies only to MODULE:CLASS"),
         (["privqt", "--set", "x=1"], "--set applies only to MODULE:CLASS"),
         (["privqt", "--claim", "1,0.1"], '--claim "1,0.1": give one number'),

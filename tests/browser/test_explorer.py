@@ -247,7 +247,8 @@ def test_each_of_many_clusters_has_a_number_that_can_be_read(explorer):
     labels = watched.page.evaluate(LABELS)
     reported = int(watched.page.evaluate(CARDS)["Clusters"][0])
     assert reported >= 27
-    assert len({name for name, *_ in labels}) == len(labels) == reported
+    # Lost clusters have their numbers beside those of the private clusters.
+    assert len({name for name, *_ in labels}) == len(labels) >= reported
     assert min(size for _, size, *_ in labels) >= 10
     covered = [
         (one, other)
@@ -273,7 +274,7 @@ def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer)
         " window.before.focus(); }"
     )
     tip.wait_for(state="visible")
-    assert "Share of the cells" in tip.text_content()
+    assert "Share of the area" in tip.text_content()
     expect_title(watched, "ε 1.05")
     watched.wait_idle()
     watched.page.wait_for_function("() => !window.before.isConnected")
@@ -312,7 +313,7 @@ def test_a_proof_is_folded_and_stays_open_while_a_slider_moves(explorer):
 def test_no_choice_hides_beyond_the_edge_of_a_phone(app_url, open_page):
     watched = open_page(f"{app_url('app.py')}/kmeans?data=tiny8")
     watched.page.set_viewport_size({"width": 390, "height": 844})
-    last = watched.page.get_by_role("radio", name="Left: the method without noise")
+    last = watched.page.get_by_text("Left: without noise")
     watched.page.wait_for_function("() => innerWidth === 390")
     box = last.bounding_box()
     assert box["x"] + box["width"] <= 390 - 16

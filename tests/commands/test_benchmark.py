@@ -14,6 +14,7 @@ import pytest
 
 from dpviz.commands.command_line import main
 from dpviz.docs.site import pages
+from dpviz.experiments.entry import Cell, Standing
 from tests.support import ROOT
 
 LINES = """
@@ -56,7 +57,7 @@ def test_the_page_alone_brings_a_method_into_the_benchmark_and_the_audit(tmp_pat
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count(" of 2 cells won against each of these methods") == 2
     assert done.stdout.count("not refuted: claimed epsilon 1") == 3
-    assert done.stdout.count("All that the method publishes") == 1
+    assert done.stdout.count("What a release of the method publishes") == 1
     assert done.stdout.count("more than about 1,000 records: only with --scenario many") == 1
     table = pd.read_csv(tmp_path / "draws.csv")
     assert set(table["method"]) == {"entry", "dplloyd", "eugkm", "hybrid", "dprefine"}
@@ -105,6 +106,27 @@ def test_json_has_the_cells_and_the_secret_and_a_file_the_draws(capsys, tmp_path
     assert (cell["data"], cell["draws"], [*cell["medians"]]) == ("tiny4", 10, ["dplloyd", "eugkm"])
     assert found["won"] + found["lost"] + found["open"] == 1
     assert len(pd.read_parquet(out)) == 30
+
+
+@pytest.mark.parametrize(
+    ("line", "audit"),
+    [
+        ("a.py:Own --set x=1 --set 'y=a b'", "a.py:Own --set x=1 --set 'y=a b' --claim 1"),
+        ("a.py --set iterations=3", "a.py --claim 1"),  # an audit of a file has the defaults
+    ],
+)
+def test_the_advice_on_privacy_is_a_line_that_the_audit_accepts(line, audit, capsys, monkeypatch):
+    cell = Cell(
+        data="tiny4", epsilon=1.0, draws=10, failed=0, median=1.0, low=1.0, high=1.0,
+        medians={}, better=(), verdict="open",
+    )  # fmt: skip
+    found = Standing(
+        title="Own", family="kmeans", score="nicv_ratio", secret=1, cells=(cell,),
+        table=pd.DataFrame(), notes=(),
+    )  # fmt: skip
+    monkeypatch.setattr("dpviz.commands.benchmark.enter", lambda *_, **__: found)
+    assert main(["benchmark", *shlex.split(line)]) == 0
+    assert capsys.readouterr().out.endswith(f"not measured here: dpviz audit {audit}\n")
 
 
 @pytest.mark.parametrize(

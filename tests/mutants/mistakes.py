@@ -54,6 +54,17 @@ MISTAKES: dict[str, Mistake] = {
         small_numbers_are_rounded_away=("without * scales, joined * scales", "without, joined"),
     ),
     **_of(
+        "audit/external_runs.py",
+        "audit/test_method_file.py",
+        half_of_a_usual_grid_is_cut=("MOST_NUMBERS = 5_000", "MOST_NUMBERS = 2_000"),
+        the_end_of_an_error_is_not_compared=("{_code(kind):.0f}", ""),
+    ),
+    **_of(
+        "audit/method_file.py",
+        "audit/test_method_file.py",
+        the_ledger_is_not_compared=("in accountant.ledger]", "in ()]"),
+    ),
+    **_of(
         "wavecluster/fates.py",
         "wavecluster/test_fates.py",
         pieces_are_of_the_cluster_before=(
