@@ -316,7 +316,7 @@ def test_no_choice_hides_beyond_the_edge_of_a_phone(app_url, open_page):
     last = watched.page.get_by_text("Left: without noise")
     watched.page.wait_for_function("() => innerWidth === 390")
     box = last.bounding_box()
-    assert box["x"] + box["width"] <= 390 - 16
+    assert box["x"] + box["width"] <= 390 - 8
 
 
 @pytest.mark.exhaustive(reason="tests/ui/test_kmeans.py opens this panel daily")
