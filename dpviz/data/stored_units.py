@@ -70,7 +70,11 @@ def capped(
             f'column "{shown(owner)}" identifies persons, so it can\'t be one of the columns to '
             "cluster: choose other columns."
         )
-    with tempfile.TemporaryDirectory(prefix="dpviz-persons-") as name:
+    # If an interrupt ends the deletion of the inner folder, the outer folder deletes the rest.
+    with (
+        tempfile.TemporaryDirectory(prefix="dpviz-persons-") as outer,
+        tempfile.TemporaryDirectory(dir=outer) as name,
+    ):
         rows = sum(part.rows_at_most for part in parts)
         many = min(max(math.ceil(rows / ROWS), 1), MOST)
         files = [Path(name) / f"{number:03}.parquet" for number in range(many)]

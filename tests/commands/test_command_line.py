@@ -492,18 +492,37 @@ def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
 
 #: Sends a signal when there are temporary files of persons.
 WITH_PERSONS = """
-import os, tempfile, threading, time
+import glob, os, tempfile, threading, time
 def stop():
-    while not any(one.startswith("dpviz-persons-") for one in os.listdir(tempfile.gettempdir())):
+    while not glob.glob(tempfile.gettempdir() + "/dpviz-persons-*/*/*.parquet"):
         time.sleep(0.005)
     os.kill(os.getpid(), {number})
 threading.Thread(target=stop, daemon=True).start()
 """
 
+#: Sends a signal when the first of these files is deleted.
+DELETING = """
+import os
+unlink = os.unlink
+def stop(path, **options):
+    unlink(path, **options)
+    if str(path).endswith(".parquet"):
+        os.unlink = unlink
+        os.kill(os.getpid(), {number})
+os.unlink = stop
+"""
+
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
-@pytest.mark.parametrize("number", ["HUP", pytest.param("TERM", marks=pytest.mark.exhaustive)])
-def test_a_stop_leaves_no_persons_behind(tmp_path, number):
+@pytest.mark.parametrize(
+    ("when", "number"),
+    [
+        (WITH_PERSONS, "HUP"),
+        pytest.param(WITH_PERSONS, "TERM", marks=pytest.mark.exhaustive),
+        (DELETING, "HUP"),
+    ],
+)
+def test_a_stop_leaves_no_persons_behind(tmp_path, when, number):
     folder, temporary = tmp_path / "rides", tmp_path / "temporary"
     folder.mkdir()
     temporary.mkdir()
@@ -511,7 +530,7 @@ def test_a_stop_leaves_no_persons_behind(tmp_path, number):
     frame = pd.DataFrame(rng.uniform(size=(200_000, 2)), columns=["x", "y"])
     for part in range(4):
         frame.assign(who=np.arange(200_000) // 3).to_parquet(folder / f"{part}.parquet")
-    stop = WITH_PERSONS.format(number=signal.Signals[f"SIG{number}"].value)
+    stop = when.format(number=signal.Signals[f"SIG{number}"].value)
     (tmp_path / "sitecustomize.py").write_text(stop)
     answer = ended(
         *["run", str(folder), "--columns", "x,y", "--unit", "who", "--cap", "2"],
