@@ -1,18 +1,22 @@
 """Fixtures: reference data, a home folder for the tests, less work after the last mechanism."""
 
+import hashlib
 import importlib
 import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
+from dpviz.base.arrays import Floats
 from dpviz.data.dataset import Dataset
 from dpviz.families import FAMILIES
+from dpviz.kmeans.optimum import optimum
 from dpviz.ui.explorer import PREPARED
 from tests.method import concerns
 from tests.support import sentences
@@ -21,7 +25,7 @@ from tests.support.tiers import DAILY_EXAMPLES
 
 #: Number of cases of a test for every day, unless a mark names the cases or their number. All cases
 #: of a test run nearly the same lines.
-MOST_CASES = 6
+MOST_CASES = 3
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -154,12 +158,45 @@ def _components_are_looked_for_once() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _pages_are_waited_for_without_asking() -> None:
+    """Let a page without a browser run alone: AppTest looks every millisecond if it has ended."""
+    if "streamlit.testing.v1" not in sys.modules:
+        return
+    runner = importlib.import_module("streamlit.testing.v1.local_script_runner")
+    too_late = runner.require_widgets_deltas
+
+    def wait(page: Any, timeout: float = 3) -> None:
+        page._script_thread.join(timeout)
+        if not page.script_stopped():
+            too_late(page, 0)
+
+    runner.require_widgets_deltas = wait
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _reference_centers_are_searched_once() -> Iterator[None]:
+    """Keep the best centres of each set of records; a search always has the same result."""
+    kept: dict[tuple[bytes, int], Floats] = {}
+
+    def once(points: Floats, clusters: int) -> Floats:
+        key = hashlib.blake2b(repr(points.shape).encode() + points.tobytes()).digest(), clusters
+        if key not in kept:
+            kept[key] = optimum(points, clusters)
+        return kept[key].copy()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpviz.kmeans.records.optimum", once)
+        patch.setattr("dpviz.kmeans.stored.optimum", once)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _first_methods_are_drawn_at_once() -> None:
     """Explorers wait for compiled code; the tests of what they draw before compile nothing."""
     PREPARED.update(FAMILIES)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def quick_after_the_mechanisms() -> Iterator[None]:
     """Shorten work that only reads answers: use one thread and a short chain."""
     with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):

@@ -472,7 +472,7 @@ def each_unit(test: Any) -> Any:
 # -- the contract -----------------------------------------------------------------------------
 
 
-@pytest.mark.some(40)
+@pytest.mark.some(24)
 @each_unit
 def test_sensitivities_are_what_a_person_changes_most(
     case: Case, relation: Relation, cap: int
@@ -504,7 +504,7 @@ def test_sensitivities_are_what_a_person_changes_most(
             assert (handed[1:] <= handed[0]).all()
 
 
-@pytest.mark.some(40)
+@pytest.mark.some(24)
 @each_unit
 def test_each_step_gets_the_noise_that_its_spend_buys(
     case: Case, relation: Relation, cap: int

@@ -745,7 +745,6 @@ def test_no_neighbour_changes_more_than_is_paid_for(method: str, variant: str) -
         assert {level for _, level in tally.wavelets} == {1, 2, 3}
 
 
-@pytest.mark.some(5)
 @pytest.mark.parametrize(("method", "variant"), PAIRS)
 def test_nor_in_the_pairs_for_every_day(method: str, variant: str) -> None:
     """Test each start, geometry, synopsis, wavelet family and relation; not each combination."""
@@ -763,7 +762,7 @@ def test_nor_in_the_pairs_for_every_day(method: str, variant: str) -> None:
         assert set(SEEDS[:-1]) <= set(tally.seeds)
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     "pairs", daily((DAILY_SECURE_PAIRS, SECURE_PAIRS), DAILY_SECURE_PAIRS.__eq__)
 )

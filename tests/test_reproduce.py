@@ -143,7 +143,6 @@ def assert_repeated(capsys, lines, expected):
     assert sorted(shown["centers"]) == sorted(expected.centers.tolist())
 
 
-@pytest.mark.some(6)
 @pytest.mark.parametrize("origin", [of_a_sample, of_a_file])
 @pytest.mark.parametrize("method", KMEANS)
 def test_python_and_command_repeat_a_run_of_kmeans(capsys, tmp_path, method, origin):

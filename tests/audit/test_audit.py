@@ -529,7 +529,7 @@ def test_hidden_and_public_steps_are_called_what_the_methods_call_them(
 
 
 # Few functions compute the scores, so a third of all scenarios covers every function.
-@pytest.mark.some(30)
+@pytest.mark.some(15)
 @pytest.mark.daily(
     besides=(
         "mcmc-published-far-range",
@@ -601,7 +601,7 @@ def test_every_promise_has_an_audit() -> None:
     assert {one.private for one in scenarios() if one.planted} == {False}
 
 
-@pytest.mark.some(24)
+@pytest.mark.some(12)
 @pytest.mark.parametrize("claim", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("scenario", scenarios(), ids=key_of)
 def test_pairs_are_neighbours_and_the_config_is_that_of_the_claim(

@@ -172,7 +172,6 @@ def test_rows_and_others_are_all_that_is_not_private() -> None:
     assert listed == broken
 
 
-@pytest.mark.some(5)
 @pytest.mark.parametrize("share", daily((DAILY_SHARE, SHARE), lambda share: share == DAILY_SHARE))
 @pytest.mark.parametrize(
     "scenario",

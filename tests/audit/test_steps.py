@@ -133,7 +133,7 @@ def ids(cases: list[tuple[Scenario, str]]) -> list[str]:
     return [f"{key_of(case)}-{step}" for case, step in cases]
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(6)
 @pytest.mark.parametrize(("case", "step"), daily(LEFT_OUT, for_every_day), ids=ids(LEFT_OUT))
 def test_a_step_without_noise_is_found(case: Scenario, step: str) -> None:
     (runs,) = {row.runs for row in table() if is_of(row, case, NONE)}

@@ -761,7 +761,6 @@ def test_scores_of_kmeans_are_those_of_the_library(cli):
     assert sorted(report["private"][0]["centers"]) == one.centers.tolist()
 
 
-@pytest.mark.some(5)
 @pytest.mark.parametrize(
     ("method", "option", "value"),
     [

@@ -46,7 +46,6 @@ def run_json(cli, *arguments):
     return json.loads(out)
 
 
-@pytest.mark.some(5)
 @pytest.mark.parametrize("options", [
     ("--method", "privthr", "--grid", 16), ("--method", "baseline", "--outside", "drop"),
     ("--method", "twostage", "--choose", "private"), ("--method", "wavecluster"),

@@ -54,7 +54,7 @@ def incomes():
 # ---- equal to single draws
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("method", SPENDING)
 def test_draws_are_the_runs_of_their_seeds(incomes, method: str) -> None:
     config = config_of(method)

@@ -599,7 +599,7 @@ FOREIGN = {
 }
 
 
-@pytest.mark.some(10)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("resume", [False, True])
 @pytest.mark.parametrize("what", [*FOREIGN, "folder", "link", "link to nothing", "pipe"])
 def test_a_journal_that_no_sweep_of_this_version_wrote_is_not_lost(tmp_path, what, resume):

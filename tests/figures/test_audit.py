@@ -156,7 +156,6 @@ def test_table_of_the_story_adds_up(story):
 # ---- the telling score
 
 
-@pytest.mark.some(5)
 @pytest.mark.parametrize("mode", MODES)
 def test_the_shaded_bars_are_the_event(result, mode):
     panels = score_bars(result, mode)

@@ -70,7 +70,7 @@ def test_every_result_has_its_table_and_its_figure():
         assert light.to_json() != dark.to_json(), name
 
 
-@pytest.mark.some(7)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_an_estimator_is_shown_beside_the_true_run(kind, fitted):
     model = fitted(kind)

@@ -46,7 +46,7 @@ def notes(shown):
     return [one["text"] for one in shown.layout["annotations"]]
 
 
-@pytest.mark.some(16)
+@pytest.mark.some(8)
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["tiny4", "tiny8", "incomes", "gaussians"])

@@ -62,7 +62,7 @@ def method_with(view):
     return "baseline" if view == "synthetic" else "privthr"
 
 
-@pytest.mark.some(40)
+@pytest.mark.some(20)
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize(

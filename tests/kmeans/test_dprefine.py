@@ -402,7 +402,7 @@ def test_residual_step_follows_a_grid_where_records_are_many() -> None:
     assert many.decision.startswith("One residual step")
 
 
-@pytest.mark.some(24)
+@pytest.mark.some(12)
 @pytest.mark.parametrize(
     ("ndim", "n", "clusters"),
     [*product((1, 2, 4, 5, 16), (0, 1, 40), (1, 8)), (3, 5, 60), (32, 30, 3), (6, 2, 60)],

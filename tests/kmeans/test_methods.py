@@ -578,7 +578,7 @@ def test_edge_cases_give_a_result_or_one_sentence(case: str, name: str, variant:
             assert sentence is None
 
 
-@pytest.mark.some(20)
+@pytest.mark.some(10)
 @pytest.mark.daily(besides=("1000000.0-eugkm-published", "1000000.0-hybrid-published"))
 @pytest.mark.parametrize(("name", "variant"), every)
 @pytest.mark.parametrize("epsilon", [1e-3, 1e6])

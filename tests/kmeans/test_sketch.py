@@ -195,7 +195,6 @@ def test_few_blocks_of_gupt_stand_for_all(many: Records, monkeypatch) -> None:
     assert len(blocks) == SKETCHED_BLOCKS
 
 
-@pytest.mark.some(6)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_runs_on_a_sketch_with_the_ledger_of_all_records(method: str) -> None:
     some = records(MANY)

@@ -296,7 +296,6 @@ SLICE = {
 }  # fmt: skip
 
 
-@pytest.mark.some(5)
 @pytest.mark.parametrize(
     ("method", "kind"), daily(CASES, lambda one: one in SLICE), ids=lambda one: str(one)
 )

@@ -250,7 +250,7 @@ METHODS = [name for name, card in CARDS.items() if card.spends]
 
 
 # In daily tests, the golden files already include a release with every method.
-@pytest.mark.some(8)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("method", [*METHODS, *SYNOPSES])
 def test_schema_and_report_know_what_every_method_releases(validator, method):
     config: Config | KMeansConfig

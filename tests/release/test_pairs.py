@@ -386,7 +386,7 @@ def test_the_command_says_the_same_whatever_one_row_is(
         assert next(iter(seen))[0] == (2 if refused else 0)
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("method", SPENDING)
 @pytest.mark.parametrize(
     ("content", "outside"),
@@ -413,7 +413,6 @@ def test_empty_data_are_released_by_every_method(
     assert done.remaining == 0
 
 
-@pytest.mark.some(6)
 @pytest.mark.daily(besides=("dprefine",))
 @pytest.mark.parametrize("method", [*KMEANS_SPENDING, *SYNOPSES, "privthr", "privthrem", "privqt"])
 def test_grids_of_any_number_of_records_are_released(

@@ -379,7 +379,7 @@ def outcome(form: Any, data: bytes, folder: Path, unit: str | None) -> Any:
     return "read", columns, shape, said.getvalue()
 
 
-@pytest.mark.some(9)
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     ("kind", "first"),
     daily(

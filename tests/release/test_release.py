@@ -136,7 +136,6 @@ class Recorder(SecureAccountant):
         return 0, self.answers.pop(0)
 
 
-@pytest.mark.some(3)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_bundles_of_unrelated_data_are_equal_where_the_mechanisms_answer_alike(
@@ -214,7 +213,6 @@ def released(budget: Budget, request: Request, data: Dataset, folder: str = "out
     return release(data, request, budget=budget, folder=budget.path.parent / folder, **given)
 
 
-@pytest.mark.some(5)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_bundle_follows_the_schema_and_holds_nothing_of_the_owners(
     budget: Budget, case: dict[str, Any]
@@ -288,7 +286,7 @@ def _keys(value: Any) -> Iterator[str]:
             yield from _keys(one)
 
 
-@pytest.mark.some(20)
+@pytest.mark.some(10)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 1 / 3])
 def test_the_privacy_map_says_epsilon(case: dict[str, Any], epsilon: float) -> None:
@@ -313,7 +311,7 @@ def test_released_counts_follow_the_discrete_laplace_law() -> None:
     assert stats.chisquare(seen, chances * noise.size).pvalue > FALSE_ALARM
 
 
-@pytest.mark.some(10)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_no_seed_draws_a_release_again(case: dict[str, Any]) -> None:
     request = request_of(case)

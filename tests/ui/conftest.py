@@ -1,12 +1,31 @@
 """Pages without a browser."""
 
 import json
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
+import streamlit as st
 
 from dpviz.data.reading import apart
 from dpviz.data.reading.reader import QUESTIONS, Reading, packed
+from dpviz.release.rehearsal import rehearse
+
+
+@pytest.fixture(autouse=True)
+def brief_pictures(request: pytest.FixtureRequest) -> None:
+    """Pages are drawn hundreds of times, so the work after the mechanisms is short."""
+    if "as_released" not in request.fixturenames:
+        request.getfixturevalue("quick_after_the_mechanisms")
+
+
+@pytest.fixture
+def as_released() -> Iterator[None]:
+    """The test compares a picture with the numbers that the library has by default."""
+    st.cache_resource.clear()
+    yield
+    st.cache_resource.clear()
 
 
 @pytest.fixture(autouse=True)
@@ -19,6 +38,12 @@ def brief_held_out_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "dpviz.ui.explorer.wavecluster._timed_agreement", lambda *given, **more: brief
     )
+
+
+@pytest.fixture(autouse=True)
+def brief_rehearsals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let rehearsals draw less, since they run beside every plan; a test may take its own."""
+    monkeypatch.setattr("dpviz.ui.release.rehearsal.rehearse", partial(rehearse, draws=3))
 
 
 @pytest.fixture(autouse=True)

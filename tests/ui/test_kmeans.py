@@ -203,7 +203,6 @@ def test_the_sentence_says_which_clusters_have_no_centre_of_their_own(app):
     assert f"; error {float(ratio):.3g} times the best" in text(test)
 
 
-@pytest.mark.some(6)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("method", KMEANS)
 def test_every_method_in_every_variant_shows_its_own_numbers(app, method, variant):
@@ -941,7 +940,6 @@ def test_the_class_column_of_a_link_is_taken_and_no_release_offers_it(app):
 # ---- the numbers of the picture
 
 
-@pytest.mark.some(6)
 @pytest.mark.parametrize("method", KMEANS)
 def test_numbers_and_code_stand_behind_every_method(app, method):
     test = app(data="incomes", method=method, epsilon=0.5)

@@ -54,7 +54,6 @@ def test_no_number_is_typed(name, number):
         assert not re.search(r"\d", known), text
 
 
-@pytest.mark.some(6)
 @pytest.mark.daily(besides=("one-person-1", "one-person-2"))
 @pytest.mark.parametrize(("name", "number"), STEPS)
 def test_what_a_step_says_of_the_picture_is_so(name, number):

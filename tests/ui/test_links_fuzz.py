@@ -157,7 +157,6 @@ def check_sentence(said: str, link: dict[str, str | list[str]]) -> None:
     assert not re.search(r"[.?!] +[A-Z]|None|Error|[,;:] *[,;.]", said)
 
 
-@pytest.mark.some(6)
 @pytest.mark.parametrize("every", daily((False, True), False.__eq__), ids=["first", "all"])
 @pytest.mark.parametrize("page", PAGES)
 def test_any_link_opens_its_page_and_is_corrected_in_plain_sentences(

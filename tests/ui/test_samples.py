@@ -8,7 +8,7 @@ from tests.support.links import opened
 PAIRS = [(page, name) for page in ("wavecluster", "kmeans", "release") for name in sample_names()]
 
 
-@pytest.mark.some(10)
+@pytest.mark.some(5)
 @pytest.mark.parametrize(("page", "name"), PAIRS)
 def test_a_page_opens_with_each_sample_set(page, name, tmp_path, monkeypatch):
     monkeypatch.setenv("DPVIZ_HOME", str(tmp_path))

@@ -109,6 +109,7 @@ def test_opens_on_a_clustered_sample(app):
     )
 
 
+@pytest.mark.usefixtures("as_released")
 def test_the_first_visit_shows_what_privacy_costs_and_a_link_means_what_it_did(app):
     """Without a link, clusters are lost; a link that gives no epsilon has the default epsilon."""
     first = app()
@@ -141,6 +142,7 @@ def test_a_run_that_lost_everything_gets_no_good_mark(app):
     assert GOOD not in text(lost)
 
 
+@pytest.mark.usefixtures("as_released")
 def test_the_first_readouts_say_what_was_found_and_lost(app):
     assert cards(app())["Found"] == ("14 / 15", "2 invented")
     assert cards(app())["Area that differs"] == ("35.5%", "best 0")
@@ -1038,6 +1040,7 @@ def test_the_private_side_has_the_cells_of_a_release_and_points_only_when_asked_
         )
 
 
+@pytest.mark.usefixtures("as_released")
 def test_a_moving_slider_shows_a_sketch_of_a_large_grid_by_its_name(app, monkeypatch):
     link = {"data": "gaussians", "g": 256, "method": "twostage"}
     whole = app(**link)

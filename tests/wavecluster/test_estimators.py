@@ -33,7 +33,6 @@ EXCEPTIONS = {
 }
 
 
-@pytest.mark.some(3)
 @pytest.mark.parametrize("estimator", [WaveCluster, *PRIVATE])
 def test_scikit_learn_accepts_the_estimator(estimator):
     # Four cells a side, because the checks use up to ten columns, that is, 4 ** 10 cells.

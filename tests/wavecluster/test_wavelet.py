@@ -408,7 +408,6 @@ def cancelling(
     return counts
 
 
-@pytest.mark.some(5)
 @pytest.mark.parametrize("level", [1, 2, 3])
 @pytest.mark.parametrize("part", range(4))
 def test_no_wavelet_and_no_side_exceeds_its_sensitivity(level: int, part: int) -> None:

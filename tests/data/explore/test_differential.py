@@ -173,7 +173,6 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
 
 
-@pytest.mark.some(5)
 @pytest.mark.usefixtures("offline")
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("many", [DAILY, pytest.param(2 * ALL, marks=pytest.mark.exhaustive)])

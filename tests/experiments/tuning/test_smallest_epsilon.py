@@ -99,7 +99,6 @@ def swept(dataset, config, target, seeds, epsilons):
     return rows
 
 
-@pytest.mark.some(3)
 @pytest.mark.parametrize("name", ["ds1", "ds2"])
 @pytest.mark.parametrize(
     ("method", "target"),
