@@ -9,7 +9,8 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
-from dpviz.base.ending import ended_by
+from dpviz import __version__
+from dpviz.base.ending import ended_by, put
 
 #: Signals that end a command in the same way as Ctrl-C, so that its temporary files are removed.
 #: SIGHUP is sent when a terminal is closed or a connection breaks; Windows does not have it.
@@ -47,6 +48,9 @@ def run() -> int:
         if signal.getsignal(one) == signal.SIG_DFL:
             signal.signal(one, signal.default_int_handler)
     try:
+        if sys.argv[1:] == ["--version"]:  # at once, without the imports of the commands
+            put(f"dpviz {__version__}")
+            return 0
         # These imports take a moment, so they are inside ``try`` to handle Ctrl-C.
         from dpviz.commands.command_line import main
 

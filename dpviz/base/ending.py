@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from contextlib import suppress
 
-from dpviz.base.errors import InputError, PrivacyRefusal
+from dpviz.base.errors import InputError, PrivacyRefusal, reason
 
 #: Largest number of printed characters of a message that was not written for the user.
 _MOST = 200
@@ -20,6 +21,21 @@ def say(text: str, *, end: str = "\n") -> None:
     printable = text.encode(encoding, "backslashreplace").decode(encoding)
     with suppress(OSError, ValueError):
         print(printable, end=end, file=sys.stderr, flush=True)
+
+
+def put(text: str) -> None:
+    """Print a result on a terminal of any encoding; raise InputError if printing fails."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        hush()
+        raise InputError(
+            f"the command is done, but its result can't be printed ({reason(error)})."
+        ) from None
 
 
 def ended_by(error: BaseException) -> int:

@@ -7,7 +7,6 @@ input, 3 refused for privacy, 1 other.
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import re
 import sys
@@ -16,8 +15,8 @@ from dataclasses import asdict
 from typing import Any, NoReturn
 
 from dpviz import __version__
-from dpviz.base.ending import ended_by, hush
-from dpviz.base.errors import InputError, reason, shown
+from dpviz.base.ending import ended_by, put
+from dpviz.base.errors import InputError, shown
 from dpviz.base.errors import listed as quoted
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.serialize import jsonable
@@ -33,25 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         given = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
         report, text = given.act(given)
-        _print(json.dumps(jsonable(report), allow_nan=False) if given.json else text)
+        put(json.dumps(jsonable(report), allow_nan=False) if given.json else text)
     except (Exception, KeyboardInterrupt) as error:
         return ended_by(error)
     return 0
-
-
-def _print(text: str) -> None:
-    """Print a result on a terminal of any encoding; raise InputError if printing fails."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        hush()
-        raise InputError(
-            f"the command is done, but its result can't be printed ({reason(error)})."
-        ) from None
 
 
 # -- commands ----------------------------------------------------------------------------
@@ -104,7 +88,7 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"{shown(message, 800)}; see {self.prog} --help.")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        _print(message.rstrip())
+        put(message.rstrip())
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
