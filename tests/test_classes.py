@@ -262,6 +262,7 @@ def test_no_run_sees_classes(method: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert runs[0] == runs[1]
 
 
+@pytest.mark.some(1)
 @pytest.mark.daily("privthrem", "baseline", "dplloyd")
 @pytest.mark.parametrize("method", ["privthrem", "baseline", "dplloyd", "eugkm"])
 def test_the_bytes_of_a_release_do_not_hang_on_classes(method: str) -> None:

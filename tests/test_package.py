@@ -214,6 +214,7 @@ cli.main(["run", "app.py"], standalone_mode=False)
 """
 
 
+@pytest.mark.exhaustive(reason="another test compares the files of the package daily")
 def test_the_app_is_the_one_of_the_checkout(installed, tmp_path):
     # Another folder may contain options for other apps.
     (tmp_path / ".streamlit").mkdir()

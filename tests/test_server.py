@@ -471,6 +471,7 @@ def test_the_libraries_that_a_request_imports_are_there() -> None:
     assert not done.stderr
 
 
+@pytest.mark.exhaustive(reason="tests/test_lazy.py looks at imports daily")
 def test_a_visitor_of_the_first_page_needs_no_library_of_tables(tmp_path: Path) -> None:
     async def visit(url: str) -> None:
         session = await Session(url).open()

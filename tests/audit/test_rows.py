@@ -130,7 +130,7 @@ def for_every_day(row: tuple[Any, ...]) -> bool:
     return row[:3] not in FEWER and row[:3] not in NEAR
 
 
-@pytest.mark.some(1)
+@pytest.mark.exhaustive(reason="tests/audit/test_steps.py finds planted bugs daily")
 @pytest.mark.parametrize(
     ("method", "variant", "name", "listed", "runs"), daily(ROWS, for_every_day)
 )
@@ -143,7 +143,7 @@ def test_what_must_be_found_is_found(
     assert found.epsilon_lower >= 0.8 * listed
 
 
-@pytest.mark.some(2)
+@pytest.mark.exhaustive(reason="tests/audit/test_steps.py finds planted bugs daily")
 @pytest.mark.parametrize(
     ("method", "variant", "name", "runs"),
     daily([(*key, runs) for key, runs in OTHERS.items()], for_every_day),

@@ -175,7 +175,7 @@ TWICE = (
 )  # fmt: skip
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("case", "step"),
     daily(LARGE, lambda one: not set(ids([one])) & set(TWICE)),

@@ -181,6 +181,7 @@ def test_both_themes_colour_the_figure(comparer, scheme):
     assert (min(levels) > 200) if scheme == "light" else (max(levels) < 60)
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_compare.py opens a run by its link daily")
 def test_a_click_on_a_point_opens_its_run(comparer) -> None:
     watched = comparer("data=incomes&methods=privqt,privthr&epsilons=0.5,1&draws=5")
     expect_curves(watched, "PrivQT", "PrivTHR", n=2)

@@ -88,6 +88,7 @@ def test_the_handle_rides_on_the_curve_and_nothing_moves(opened: Callable) -> No
     assert page.evaluate("window.shifts") < 0.01
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_curve.py reads the curve daily")
 def test_a_click_enlarges_the_curve_on_the_page_and_on_the_stage(opened: Callable) -> None:
     watched = opened("?data=tiny8&method=privthr")
     page = watched.page

@@ -238,6 +238,7 @@ def middle_of(page: Page, number: str, panel: int) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
+@pytest.mark.exhaustive(reason="other tests click on the headline daily")
 def test_a_click_on_a_cluster_says_what_broke_it_and_hides_nothing_of_it(
     explorer: Callable,
 ) -> None:

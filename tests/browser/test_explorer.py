@@ -156,6 +156,7 @@ def test_two_windows_with_one_link_show_the_same(explorer):
     assert first.page.url == second.page.url
 
 
+@pytest.mark.exhaustive(reason="nothing else changes the zoom")
 def test_zoom_survives_method_view_and_redraw_but_not_other_data(explorer):
     watched = explorer()
     before = zoom(watched)

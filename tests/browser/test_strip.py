@@ -48,6 +48,7 @@ SHIFT = """() => { if (window.shift === undefined) { window.shift = 0;
   return window.shift; }"""
 
 
+@pytest.mark.exhaustive(reason="another test looks at the thumbnails daily")
 def test_the_mouse_and_the_keys_go_through_all_stages(explorer: Callable) -> None:
     page = explorer("?method=privthr&epsilon=1").page
     page.wait_for_function("document.fonts.status === 'loaded'")

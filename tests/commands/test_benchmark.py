@@ -75,6 +75,7 @@ def test_the_audit_refutes_the_mistake_of_the_page(tmp_path):
     assert "REFUTED" in run(tmp_path, command).stdout
 
 
+@pytest.mark.exhaustive(reason="tests/audit/test_method_file.py finds other bugs of files daily")
 @pytest.mark.daily("many")
 @pytest.mark.parametrize("scenario", ["far", "many"])
 def test_an_audit_finds_a_method_that_reads_records_without_the_accountant(tmp_path, scenario):
@@ -95,6 +96,7 @@ def test_an_audit_finds_a_method_that_reads_records_without_the_accountant(tmp_p
     )
 
 
+@pytest.mark.exhaustive(reason="tests/experiments/test_entry.py reads the cells daily")
 def test_json_has_the_cells_and_the_secret_and_a_file_the_draws(capsys, tmp_path):
     out = tmp_path / "draws.parquet"
     given = ("--sets", "tiny4", "--epsilons", "1", "--methods", "dplloyd,eugkm", "--secret", "5")

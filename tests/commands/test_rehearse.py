@@ -34,6 +34,7 @@ def cli(capsys):
     return call
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("small", [False, True])
 def test_made_up_clusters_give_the_results_of_python(cli, small: bool) -> None:
     status, out, _ = cli(*OPTIONS, "--records", 3000, "--json", *["--small"] * small)

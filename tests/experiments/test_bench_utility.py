@@ -214,6 +214,7 @@ def test_the_grid_rule_gives_centres_near_those_of_three_groups(tmp_path, monkey
 # ---- the whole run
 
 
+@pytest.mark.exhaustive(reason="tests/experiments/test_sweep.py resumes a sweep daily")
 def test_the_whole_run_resumes_and_its_summary_is_that_of_the_rows(fake) -> None:
     given = wanted(fake, "--seeds", "2", "--methods", "privthr,eugkm")
     main([*given, "--dear-seeds", "1", "--peer-seeds", "2"])

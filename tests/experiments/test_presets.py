@@ -280,7 +280,7 @@ def test_ranks_without_an_average_of_the_paper_say_why(command, capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.some(1)
+@pytest.mark.exhaustive(reason="tests/experiments/test_sweep.py resumes a sweep daily")
 def test_figures_on_several_data_sets_go_on_where_they_were_stopped(command):
     line = "002-1 --data {data}:clusters=3:name=mine --data incomes --repeats 2"
     command(line)

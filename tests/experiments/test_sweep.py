@@ -475,6 +475,7 @@ def marked(out, how):
     out.write_text("".join(lines))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("ending", "how"), [(".csv", "journal"), (".csv", "table"), (".parquet", "table")]
 )

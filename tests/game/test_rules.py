@@ -42,7 +42,7 @@ def limit(epsilon: float) -> float:
     return math.exp(epsilon) / (1 + math.exp(epsilon))
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("name", SOUND)
 def test_the_best_rule_stays_below_the_limit_of_a_sound_method(name, epsilon):

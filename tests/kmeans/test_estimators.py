@@ -89,6 +89,7 @@ def test_the_docstrings_name_every_choice():
         assert f'``"{choice}"``' in MCMCKMeans.__doc__
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_scikit_learn_accepts_the_estimator(estimator):
     # With this budget, clusters can be found in the 50 points of the checks; with epsilon 1,

@@ -465,6 +465,7 @@ FIGURE_1 = {
 }  # fmt: skip
 
 
+@pytest.mark.exhaustive(reason="tests of the scores compare with other reference numbers daily")
 @pytest.mark.daily("1.0")
 @pytest.mark.parametrize("epsilon", FIGURE_1)
 def test_reference_mcmc_improves_on_dplloyd_on_s1(s1: KMeansTruth, epsilon: float) -> None:

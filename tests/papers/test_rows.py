@@ -65,7 +65,7 @@ def of_the_day(rows: Sequence[Row]) -> list[Row]:
     return random.Random(str(date.today())).sample(rows, min(SEVERAL, len(rows)))
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     "row", daily(QUICK, lambda row: row.name in FIRST.values()), ids=lambda row: row.name
 )

@@ -146,6 +146,7 @@ def test_no_place_is_stated_after_post_processing_or_in_a_ball() -> None:
 # -- the statements are true -------------------------------------------------------------------
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("method", "runs"), [("dplloyd", 300), ("contour", 150), ("privthr", 20)])
 def test_the_statements_are_true_in_the_stated_share_of_few_releases(method, runs) -> None:
     seen = Seen()

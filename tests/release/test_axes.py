@@ -61,7 +61,7 @@ def released(folder: Path, points: np.ndarray, columns: str, domain: object, met
     return bundle
 
 
-@pytest.mark.some(2)
+@pytest.mark.exhaustive(reason="another test releases in degrees daily")
 @pytest.mark.parametrize(
     ("title", "columns", "method"), daily(RELEASES, lambda one: CITIES[one[0]] == one[1:])
 )

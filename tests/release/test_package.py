@@ -645,6 +645,7 @@ needs_pdf = pytest.mark.skipif(
 )
 
 
+@pytest.mark.exhaustive(reason="tests/browser/test_release.py prints a sheet daily")
 @needs_pdf
 def test_a_report_writes_the_sheet_as_pdf(home: Path) -> None:
     one = made_release(home, "one", "--total", 3)
@@ -700,6 +701,7 @@ def executed(path: Path, change: tuple[str, str] = ("", "")) -> list[str]:
             (*out.get("data", ()), *([out["text"]] if "text" in out else []))]  # fmt: skip
 
 
+@pytest.mark.exhaustive(reason="tests/test_notebook.py runs a notebook daily")
 @pytest.mark.daily("privthr")
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")

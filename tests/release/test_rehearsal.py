@@ -108,7 +108,7 @@ def fixed(request: Request, stand_in: StandIn, **how: Any) -> Rehearsal:
     return first
 
 
-@pytest.mark.some(1)
+@pytest.mark.exhaustive(reason="tests/ui/test_release.py takes a recommended plan daily")
 @pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize("method", METHODS, ids=lambda one: one[1])
@@ -254,6 +254,7 @@ def test_made_up_data_follow_from_public_numbers_alone() -> None:
     assert BOX.contains(one.places).all()
 
 
+@pytest.mark.exhaustive(reason="another test rehearses hot spots of a city daily")
 @pytest.mark.parametrize("small", [False, True])
 def test_near_places_are_rehearsed_and_a_finer_grid_keeps_them_apart(small: bool) -> None:
     """Every second cluster lies near the one before it, inside the box, but does not overlap it."""

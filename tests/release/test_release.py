@@ -136,6 +136,7 @@ class Recorder(SecureAccountant):
         return 0, self.answers.pop(0)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_bundles_of_unrelated_data_are_equal_where_the_mechanisms_answer_alike(
@@ -937,6 +938,7 @@ def test_a_refused_first_release_opens_no_budget(budget: Budget) -> None:
     assert budget.debit("homes", 2.0, {}, total=3.0).epsilon == 2.0
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("change", ["neighbours", "unit"])
 def test_budgets_that_do_not_add_up_are_not_added(budget: Budget, change: str) -> None:
     data = replace(dataset(0, 60), units=np.arange(60))

@@ -34,7 +34,7 @@ def write(folder, data: Dataset, ending: str = "parquet") -> str:
     return str(folder)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.usefixtures("quick_after_the_mechanisms")
 @pytest.mark.parametrize(
     "case",

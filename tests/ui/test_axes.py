@@ -102,6 +102,7 @@ def test_bounds_of_three_columns_are_those_of_the_same_columns_in_a_release() ->
     assert chosen(test) == ["lon", "lat", "hour"]
 
 
+@pytest.mark.exhaustive(reason="tests/release/test_axes.py releases in degrees daily")
 @pytest.mark.parametrize("method", daily(["privthr", "eugkm"], lambda one: one == "eugkm"))
 def test_a_release_of_the_page_is_in_its_country(home: Path, method: str) -> None:
     more = {"g": 32, "k": 2, "choose": "given", "epsilon": 3, "outside": "drop"}

@@ -192,6 +192,7 @@ def test_the_numbers_are_those_of_the_sweep(app):
         np.testing.assert_array_equal(found[name], expected[name])
 
 
+@pytest.mark.exhaustive(reason="tests/figures/test_compare.py draws panels daily")
 def test_panels_by_data_set_and_by_score(app):
     test = app(**SMALL, data="gaussians,spirals")
     assert headings(test) == ["<b>Fifteen Gaussians</b>", "<b>Three spirals</b>"]

@@ -718,6 +718,7 @@ def test_typed_bounds_go_with_their_sample(app):
     assert "domain" not in test.query_params
 
 
+@pytest.mark.some(1)
 @pytest.mark.daily("eugkm", "gupt", "dprefine")
 @pytest.mark.parametrize("method", KMEANS)
 def test_every_method_on_many_columns(app, method):

@@ -138,6 +138,7 @@ def look_of(name: str) -> Look:
     return Look(start_of(step), step.explorer)
 
 
+@pytest.mark.exhaustive(reason="another test compares the picture on paper with the run daily")
 def test_bars_of_a_person_are_the_numbers_of_the_text():
     look = look_of("with_and_without")
     rows = dict(with_and_without(look).rows)

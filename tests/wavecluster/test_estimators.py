@@ -33,6 +33,7 @@ EXCEPTIONS = {
 }
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("estimator", [WaveCluster, *PRIVATE])
 def test_scikit_learn_accepts_the_estimator(estimator):
     # Four cells a side, because the checks use up to ten columns, that is, 4 ** 10 cells.

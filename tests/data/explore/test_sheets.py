@@ -175,6 +175,7 @@ def test_rows_keep_their_numbers_below_empty_ones() -> None:
     assert read(by_openpyxl([[], ["a"], *ROWS]), skip=2).numbers().tolist() == [4, 5, 6]
 
 
+@pytest.mark.exhaustive(reason="other sheets are read daily")
 def test_units_and_missing_names() -> None:
     found = read(by_openpyxl([["x", "t"], ["m", "s"], [1, 2.5], [3, 4]], write_only=True))
     assert (found.names, cells_of(found)) == (["x", "t"], [["1", "2.5"], ["3", "4"]])

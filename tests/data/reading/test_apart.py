@@ -68,6 +68,7 @@ def same(one: Dataset, other: Dataset) -> None:
         assert one.units.tolist() == other.units.tolist()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("unreadable", ["refuse", "missing"])
 def test_a_table_is_the_same_as_here(unreadable: Unreadable) -> None:
     file = upload(CSV)

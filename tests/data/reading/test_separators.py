@@ -108,6 +108,7 @@ def table_of(rng: np.random.Generator) -> tuple[bytes, str, list[str], np.ndarra
     return data, name, columns, values, has_names
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("most", [200, pytest.param(2000, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("way", ["explore", "release", "folder"])
 def test_a_table_of_any_country_is_read_right_or_refused(most, way, tmp_path):

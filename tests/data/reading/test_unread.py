@@ -73,6 +73,7 @@ WRITERS = {
 }  # fmt: skip
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", WRITERS)
 def test_one_cell_of_8000_rows_is_named_and_left_out_at_one_word(name: str) -> None:
     data = WRITERS[name](table_of(r4712lat="n.v."))
