@@ -401,7 +401,7 @@ def test_the_command_line_knows_them(copy):
     assert clear["ledger"][0]["epsilon"] > 0.8 > 0.2 > hazy["ledger"][0]["epsilon"]
 
 
-@pytest.mark.exhaustive(reason="another test runs the contract of the same files daily")
+@pytest.mark.exhaustive(reason="another command is told of the same files above")
 def test_sweeps_and_audits_know_them(copy):
     asked = ("--methods", "toy,privqt", "--epsilons", "1", "--repeats", "2", "--haze", "0.3")
     scores = ("--scores", "dsg_c,blanks", "--out", "toy.csv")

@@ -108,7 +108,7 @@ def test_a_nested_grid_over_a_sketch_stays_small_and_places_centres(many: Record
     assert truth.nicv(rough.centers) < 1.02 * truth.nicv(truth.centers)
 
 
-@pytest.mark.exhaustive(reason="other tests compare a sketch with its records daily")
+@pytest.mark.some(1)
 @pytest.mark.parametrize("ndim", [2, 4, 5, 8])
 @pytest.mark.parametrize("method", ["dprefine", "eugkm", "hybrid", "gupt"])
 def test_a_sketch_is_as_good_as_all_records(method: str, ndim: int) -> None:
