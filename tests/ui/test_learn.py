@@ -54,6 +54,7 @@ def test_no_number_is_typed(name, number):
         assert not re.search(r"\d", known), text
 
 
+@pytest.mark.usefixtures("as_released")
 @pytest.mark.daily(besides=("one-person-1", "one-person-2"))
 @pytest.mark.parametrize(("name", "number"), STEPS)
 def test_what_a_step_says_of_the_picture_is_so(name, number):
