@@ -197,12 +197,12 @@ def _first_methods_are_drawn_at_once() -> None:
 
 
 @pytest.fixture
-def quick_after_the_mechanisms() -> Iterator[None]:
+def quick_after_the_mechanisms(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Shorten work that only reads answers: use one thread and a short chain."""
-    with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
-        patch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 50)
-        patch.setattr("dpviz.kmeans.methods.mcmc.RESTARTS", 1)
-        patch.setattr("dpviz.wavecluster.random_field.SWEEPS", 9)
-        patch.setattr("dpviz.wavecluster.random_field.FEWEST", 9)
-        patch.setattr("dpviz.wavecluster.evidence.DRAWS", 3)
+    monkeypatch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 50)
+    monkeypatch.setattr("dpviz.kmeans.methods.mcmc.RESTARTS", 1)
+    monkeypatch.setattr("dpviz.wavecluster.random_field.SWEEPS", 9)
+    monkeypatch.setattr("dpviz.wavecluster.random_field.FEWEST", 9)
+    monkeypatch.setattr("dpviz.wavecluster.evidence.DRAWS", 3)
+    with threadpool_limits(1):
         yield

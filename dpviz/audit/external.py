@@ -42,6 +42,7 @@ from dpviz.audit.runs import checked_runs, event_in_words
 from dpviz.audit.scores import position
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, check_number, reason, shown
+from dpviz.base.numbers import counted
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.privacy.ledger import Neighbours, Relation
 
@@ -147,8 +148,9 @@ class ExternalAudit:
             (
                 "Runs",
                 [
-                    f"{self.runs:,} on each data set: half of them chose among {len(self.pairs)} "
-                    f"pairs and {self.numbers:,} scores, the others tested the choice once.",
+                    f"{self.runs:,} on each data set: half of them chose among "
+                    f"{counted(len(self.pairs), 'pair')} and {counted(self.numbers, 'score')}, the "
+                    "others tested the choice once.",
                     *(f"{one.name}: {one.description}" for one in self.pairs),
                 ],
             ),
@@ -163,6 +165,7 @@ class ExternalAudit:
                     f"other pairs ({others}): only with --scenario",
                     f"numbers after the first {external_runs.MOST_NUMBERS:,} of an array: only in "
                     "its sums and extremes; of a list with other values: not compared",
+                    "noise in numbers that are not published: it may be too small",
                     "times, warnings, files, and what a run publishes before its error: not "
                     "compared",
                 ],
@@ -256,17 +259,16 @@ def audit_external(
         with CodeProcess(code, asked, seconds) as other:
             other.begin(values, {})
             again = _Audited(other, chosen_pairs, box, relation, seed + 1, work)
-            side = int(chosen_pairs[0].few)  # a data set that all code accepts
-            both = (one.rows(0, side, 0, _TWICE) for one in (audited, again))
-            repeats, more = _compared(*both)
+            repeats, more = _compared(audited, again)
         notes += more
         # A part of the choosing runs is enough to see which pairs show little.
         begun = half if half <= _FIRST else max(half // 4, _FIRST)
         choices, seen, score_count = [], [], 0
         for number, pair in enumerate(chosen_pairs):
             sides = [audited.rows(number, side, 0, begun) for side in (0, 1)]
-            if pair.few and all(isinstance(row, str) for row in sides[0]):
-                notes.append(f"The code refuses the first data set of {pair.name}: {sides[0][0]}.")
+            refused = [all(isinstance(row, str) for row in side) for side in sides]
+            if pair.few and scenario is None and refused[0]:
+                notes.append(_left_out(pair, str(sides[0][0]), both=refused[1]))
                 continue
             failed = [row for side in sides for row in side if isinstance(row, str)]
             if failed:
@@ -282,11 +284,6 @@ def audit_external(
                 )
             )
             score_count += len(names)
-        if not choices:
-            raise InputError(
-                f"{shown(code, 120)} refuses the first data set ({shown(sides[0][0], 300)}): "
-                "choose another scenario."
-            )
         choices.sort(key=lambda one: -one[0])
         if begun < half:
             for _, number, sides in choices[:_KEPT]:
@@ -424,6 +421,8 @@ class CodeProcess:
         self._say(json.dumps({**self._asked, **more}))
         facts = self._answer(_LOADING, "while it was loaded")
         if "failed" in facts:
+            if (sentence := facts["failed"].removeprefix("InputError: ")) != facts["failed"]:
+                raise InputError(f"{shown(self._code, 120)}: {shown(sentence.rstrip('.'), 500)}.")
             gives = self._asked.get("gives", "")
             raise InputError(
                 f"{shown(self._code, 120)} can't be loaded ({shown(facts['failed'], 300)}): give "
@@ -460,9 +459,10 @@ class CodeProcess:
         self._say(sent.decode())
         answer = self._answer(_LOADING, "while it was made")
         if "failed" in answer:
+            change = self._asked.get("change", "give others with --set, or change the class")
             raise InputError(
                 f"{shown(self._code, 120)} can't be made with these parameters "
-                f"({shown(answer['failed'], 300)}): {self._asked.get('change', 'change --set')}."
+                f"({shown(answer['failed'], 300)}): {change}."
             )
         return notes
 
@@ -557,13 +557,31 @@ class _Audited:
         return found
 
 
-def _compared(rows: list[_Row], again: list[_Row]) -> tuple[bool, list[str]]:
-    """Whether a new process with other seeds repeats the rows of the first process; notes."""
-    first, second = ([_key(row) for row in part] for part in (rows, again))
-    if all(isinstance(row, str) for row in rows):
+def _left_out(pair: Pair, error: str, *, both: bool) -> str:
+    if both:
+        return f"The code refuses both data sets of {pair.name}: {error}."
+    return (
+        f"The code refuses the first data set of {pair.name} ({error}) and accepts the second, so "
+        "an answer shows that there are more records. Much code asks for some records, so this "
+        f"audit leaves the pair out; --scenario {pair.name} compares it."
+    )
+
+
+def _compared(audited: _Audited, again: _Audited) -> tuple[bool, list[str]]:
+    """Whether a new process with other seeds repeats the runs on a data set; notes.
+
+    The data set is the first that the code accepts; InputError if it accepts none.
+    """
+    for number, side in np.ndindex(len(audited.pairs), 2):
+        rows = audited.rows(number, side, 0, _TWICE)
+        if not all(isinstance(row, str) for row in rows):
+            break
+    else:
         raise InputError(
             f"every run fails ({shown(rows[0], 300)}): mend the code or its parameters."
         )
+    repeated = again.rows(number, side, 0, _TWICE)
+    first, second = ([_key(row) for row in part] for part in (rows, repeated))
     different = len(set(first))
     if different == 1:
         return False, [

@@ -78,6 +78,9 @@ def loaded(target: str) -> Any:
     place, _, name = target.rpartition(":")
     found = module_of(place)
     for part in name.split("."):
+        if not hasattr(found, part):
+            own = [one for one, value in vars(found).items() if hasattr(value, "fit")]
+            raise AttributeError(f"no {name}; classes with fit: {', '.join(own) or 'none'}")
         found = getattr(found, part)
     return found
 

@@ -107,6 +107,9 @@ def _of_file(given: argparse.Namespace) -> tuple[Report, str]:
     if published:
         report["published"] = asdict(published)
         texts += ["", "What a release of the method publishes", published.text()]
+    if published and given.scenario is None:
+        report["refuted"] = result.violated or published.violated
+        texts.insert(0, f"Both parts: {'REFUTED' if report['refuted'] else 'not refuted'}\n")
     return report, "\n".join(texts).strip()
 
 

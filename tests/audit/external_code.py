@@ -176,6 +176,10 @@ class Unfriendly(_Mechanism):
             raise KeyError("x\ny")
         if self.bug == "empty" and not len(X):
             raise ValueError("there is no record")
+        if self.bug.startswith("at least ") and len(X) < int(self.bug.split()[-1]):
+            raise ValueError("there are too few records")
+        if self.bug == "at most 30" and len(X) > 30:
+            raise ValueError("there are too many records")
         if self.bug == "error for a record" and X.max(initial=0) > 0.9:
             raise ValueError("a record is far from the others")
         self.answer_ = np.random.laplace() + len(X)  # noqa: NPY002

@@ -257,12 +257,27 @@ def test_an_error_that_depends_on_a_record_shows_it() -> None:
     assert "100 of 200 choosing runs on the pair far end with an error" in str(result.notes)
 
 
-def test_code_that_needs_a_record_may_refuse_an_empty_data_set() -> None:
-    refused = (
-        r"the first data set \(ValueError: there is no record \(external_code.py, line \d+\)\)"
-    )
-    with pytest.raises(InputError, match=refused):
-        found("Unfriendly", "empty", 20, scenario="empty")
+def test_a_refusal_of_fewer_records_shows_the_record_like_a_refusal_of_more() -> None:
+    for bug in ("at least 31", "at most 30"):
+        result = found("Unfriendly", bug, 200, scenario="far")
+        assert result.violated
+        assert result.event.startswith("error at the end of the run")
+        assert "100 of 200 choosing runs on the pair far end with an error" in str(result.notes)
+    assert found("Unfriendly", "at least 31", 200).scenario in ("far", "halfway")
+
+
+def test_code_that_needs_records_is_told_that_its_answer_shows_some() -> None:
+    usual = found("Unfriendly", "empty", 100)
+    assert not usual.violated
+    assert "empty" not in {one.name for one in usual.pairs}
+    (note,) = (one for one in usual.notes if "of empty" in one)
+    assert note.startswith("The code refuses the first data set of empty (ValueError: there is no")
+    assert "accepts the second, so an answer shows that there are more records" in note
+    assert found("Unfriendly", "empty", 200, scenario="empty").violated
+    few = found("Unfriendly", "at least 31", 20, scenario="added")
+    assert not few.violated
+    both = found("Unfriendly", "at least 40", 20)
+    assert "The code refuses both data sets of second: ValueError" in str(both.notes)
 
 
 def test_cancelling_ends_the_code() -> None:

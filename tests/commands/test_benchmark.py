@@ -58,6 +58,7 @@ def test_the_page_alone_brings_a_method_into_the_benchmark_and_the_audit(tmp_pat
     assert done.stdout.count(" of 2 cells won against each of these methods") == 2
     assert done.stdout.count("not refuted: claimed epsilon 1") == 3
     assert done.stdout.count("What a release of the method publishes") == 1
+    assert done.stdout.count("Both parts: not refuted\n") == 1
     assert done.stdout.count("more than about 1,000 records: only with --scenario many") == 1
     table = pd.read_csv(tmp_path / "draws.csv")
     assert set(table["method"]) == {"entry", "dplloyd", "eugkm", "hybrid", "dprefine"}
