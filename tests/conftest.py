@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from dpviz.base.arrays import Floats
 from dpviz.data.dataset import Dataset
 from dpviz.families import FAMILIES
-from dpviz.kmeans.optimum import optimum
+from dpviz.kmeans import optimum as search
 from dpviz.ui.explorer import PREPARED
 from tests.method import concerns
 from tests.support import sentences
@@ -176,12 +176,13 @@ def _pages_are_waited_for_without_asking() -> None:
 @pytest.fixture(autouse=True, scope="session")
 def _reference_centers_are_searched_once() -> Iterator[None]:
     """Keep the best centres of each set of records; a search always has the same result."""
-    kept: dict[tuple[bytes, int], Floats] = {}
+    kept: dict[object, Floats] = {}
 
     def once(points: Floats, clusters: int) -> Floats:
-        key = hashlib.blake2b(repr(points.shape).encode() + points.tobytes()).digest(), clusters
+        digest = hashlib.blake2b(repr(points.shape).encode() + points.tobytes()).digest()
+        key = digest, clusters, search._LEVELS
         if key not in kept:
-            kept[key] = optimum(points, clusters)
+            kept[key] = search.optimum(points, clusters)
         return kept[key].copy()
 
     with pytest.MonkeyPatch.context() as patch:

@@ -14,10 +14,11 @@ from dpviz.release.rehearsal import rehearse
 
 
 @pytest.fixture(autouse=True)
-def brief_pictures(request: pytest.FixtureRequest) -> None:
+def brief_pictures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages are drawn hundreds of times, so the work after the mechanisms is short."""
     if "as_released" not in request.fixturenames:
         request.getfixturevalue("quick_after_the_mechanisms")
+        monkeypatch.setattr("dpviz.kmeans.optimum._LEVELS", ((2**12, 2, 2),))
 
 
 @pytest.fixture
