@@ -61,6 +61,9 @@ _OF_FILE = {
     "change": "mend the file, or change --claim",
 }
 
+#: Set in the process of the code: a script that audits its own class would start without end.
+_INSIDE = "DPVIZ_AUDITED"
+
 #: Number of runs that are asked for together.
 _BATCH = 25
 
@@ -133,7 +136,8 @@ class ExternalAudit:
             code += f"({', '.join(f'{name}={value}' for name, value in self.parameters.items())})"
         change = "added or removed" if self.relation == "add_remove" else "replaced"
         shows = (
-            "No real epsilon is visible above this claim: give more runs."
+            f"Laplace noise of no real epsilon is visible in {POWER:.0%} of audits with these runs: "
+            "give more runs."
             if self.visible is None
             else "One number with Laplace noise of a real epsilon of "
             f"{self.visible:.3g} or more is visible in {POWER:.0%} of audits with these runs; a "
@@ -347,7 +351,12 @@ def assert_private(
     if not isinstance(estimator, str):
         kind = estimator if inspect.isclass(estimator) else type(estimator)
         if kind is not estimator:
-            own = dict(estimator.get_params(deep=False))  # type: ignore[attr-defined]
+            if not hasattr(estimator, "get_params"):
+                raise InputError(
+                    f"{kind.__name__} has no get_params: give the class, and its parameters as "
+                    "given={...}."
+                )
+            own = dict(estimator.get_params(deep=False))
             given = {k: v for k, v in own.items() if k not in external_runs.SEEDS} | given
         module: str | None = kind.__module__
         if module == "__main__":
@@ -399,13 +408,18 @@ class CodeProcess:
 
     def __enter__(self) -> CodeProcess:
         """Start the process, and load the code in it."""
+        if _INSIDE in os.environ:
+            raise InputError(
+                "an audit starts while audited code is loaded: put the call of the audit below "
+                '`if __name__ == "__main__":`.'
+            )
         # A killed process can't remove its files.
         self._folder = TemporaryDirectory(prefix="dpviz-audit-")
         self._process = subprocess.Popen(
             [sys.executable, external_runs.__file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", _INSIDE: "1"},
             # Programs of the code end together with it.
             start_new_session=True,
         )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shlex
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -24,6 +26,7 @@ from dpviz.commands.command_line import main
 from tests.audit import external_code
 from tests.audit.external_code import MECHANISMS, LaplaceSum
 from tests.audit.external_kmeans import BUGS
+from tests.support import ROOT
 
 FILE = external_code.__file__
 
@@ -224,6 +227,40 @@ def test_an_audit_of_all_pairs_can_be_repeated_by_its_lines(capsys: Any) -> None
     assert capsys.readouterr().out.strip() == result.text()
     exec(show[2], {})
     assert len(capsys.readouterr().out.split("\n")) > 20
+
+
+#: A script that audits its own class where it is also loaded for the audit.
+SCRIPT = """
+from sklearn.base import BaseEstimator
+from dpviz.audit import assert_private
+class Mine(BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+assert_private(Mine(), runs=100)
+"""
+
+
+def test_a_script_that_audits_itself_ends(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert done.returncode == 1
+    assert 'put the call of the audit below `if __name__ == "__main__":`' in done.stderr
+
+
+def test_an_object_without_parameters_is_told_to_give_its_class() -> None:
+    class Plain:
+        def fit(self, X: Any, y: Any = None) -> None: ...
+
+    with pytest.raises(InputError, match="Plain has no get_params: give the class"):
+        assert_private(Plain())
 
 
 def test_a_known_number_of_records_is_private_if_records_are_replaced() -> None:
