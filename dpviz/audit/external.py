@@ -136,8 +136,8 @@ class ExternalAudit:
             code += f"({', '.join(f'{name}={value}' for name, value in self.parameters.items())})"
         change = "added or removed" if self.relation == "add_remove" else "replaced"
         shows = (
-            f"Laplace noise of no real epsilon is visible in {POWER:.0%} of audits with these runs: "
-            "give more runs."
+            "With these runs, Laplace noise of no real epsilon is visible in "
+            f"{POWER:.0%} of audits: give more runs."
             if self.visible is None
             else "One number with Laplace noise of a real epsilon of "
             f"{self.visible:.3g} or more is visible in {POWER:.0%} of audits with these runs; a "
