@@ -83,7 +83,8 @@ def test_columns_without_names_of_places_are_the_two_most_continuous(
     assert page.get_by_role("combobox", name="Across").input_value() == "income"
     assert page.get_by_role("combobox", name="Upwards").input_value() == "rent"
     assert page.get_by_text('thousands separators in "income"').is_visible()
-    assert page.locator(".xtitle").first.text_content() == "income"
+    # On a small figure, the first tick has the title.
+    assert page.locator(".xtick text").first.text_content().startswith("income")
 
 
 @pytest.mark.exhaustive(reason="tests/ui/test_rows.py and test_release.py go each part of it")
