@@ -257,6 +257,7 @@ def test_a_hostile_table_on_the_compare_and_release_pages(loaded: Watched) -> No
     page.get_by_text("No: at most one").click()
     settled(loaded)
     step(loaded, "Sign")
+    page.get_by_text("Title, and your words for a registry").click()
     typed = {"Title of the report": "t", "Name of the data source": "s"}
     for label, text in typed.items():
         box = page.get_by_role("textbox", name=label)
