@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from py_compile import PycInvalidationMode
 
 from tests.mutants.mistakes import MISTAKES, Mistake
 from tests.support import ROOT
@@ -31,6 +33,9 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "project"
         shutil.copytree(ROOT, copy, ignore=_LEFT_OUT)
+        # Bytecode is used only for a file with the same content, so never for a planted mistake.
+        checked = PycInvalidationMode.CHECKED_HASH
+        compileall.compile_dir(copy / "dpviz", quiet=1, invalidation_mode=checked)
         # Tests look for the papers' data beside the project.
         if (shared := ROOT.parent / "shared").exists():
             (copy.parent / "shared").symlink_to(shared.resolve())
