@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpviz.commands.columns import columns_option
 from dpviz.families import CARDS, family_of
 from dpviz.family.card import Card
 from dpviz.family.trial import Configuration
@@ -147,21 +146,6 @@ def _reading(run: Reproduction) -> dict[str, Any]:
     said["missing"] = run.missing or None
     names = ("part",) if run.counts else tuple(said)
     return {name: said[name] for name in names if said[name] is not None}
-
-
-def columns_option(names: Iterable[str]) -> str:
-    """Format names for ``--columns``; names with a comma are quoted, as in a CSV file."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(names)
-    return text.getvalue()
-
-
-def columns_of(option: str) -> list[str]:
-    """Inverse of :func:`columns_option`; raises ValueError if the text has several lines."""
-    try:
-        return next(csv.reader([option]), [])
-    except csv.Error as error:
-        raise ValueError(str(error)) from None
 
 
 def reading_words(given: Mapping[str, Any]) -> list[str]:

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from dpviz.commands import options
+from dpviz.commands import commands
 from dpviz.commands.command_line import main
 from dpviz.commands.output import spread
 from dpviz.data.samples import load_sample, sample, sample_names
@@ -583,7 +583,7 @@ def test_too_little_memory_is_one_sentence(cli, monkeypatch):
     def too_much(name):
         raise MemoryError
 
-    monkeypatch.setattr("dpviz.commands.command_line.load_sample", too_much)
+    monkeypatch.setattr("dpviz.commands.sample.load_sample", too_much)
     status, out, err = cli("sample", "spirals", "--out", "x.csv", "--json")
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert "not enough memory" in err
@@ -591,6 +591,7 @@ def test_too_little_memory_is_one_sentence(cli, monkeypatch):
 
 LIMITED = """
 import resource, sys
+import dpviz.commands.run
 from dpviz.commands.command_line import main
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (size + 150 * 2**20,) * 2)
@@ -611,7 +612,7 @@ def test_a_fault_of_the_program_is_one_sentence(cli, monkeypatch):
     def fails(name):
         raise ZeroDivisionError("of\nmany\nlines")
 
-    monkeypatch.setattr("dpviz.commands.command_line.load_sample", fails)
+    monkeypatch.setattr("dpviz.commands.sample.load_sample", fails)
     status, out, err = cli("sample", "spirals", "--out", "x.csv")
     assert (status, out) == (1, "")
     assert err == (
@@ -1089,7 +1090,7 @@ def test_the_text_is_for_people(cli, classed):
 
 
 def test_the_table_of_commands_has_nothing_that_no_command_takes():
-    table = options._table()
+    table = commands._table()
     taken = {name for one in table.commands for name in {*one.takes} - {*one.own}}
     assert {*table.shared} <= taken | {*table.of_data}
     for one in table.commands:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpviz.base.errors import shown
-from dpviz.commands.reproduce import columns_of
+from dpviz.commands.columns import columns_of
 from dpviz.data.samples import sample
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, family_of
 from dpviz.family.parameter import CHOOSE, Parameter
