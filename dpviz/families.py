@@ -8,8 +8,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.samples import Sample
 from dpviz.family.card import Card
 from dpviz.family.family import Family
-from dpviz.family.method import check_method
-from dpviz.family.parameter import Parameter
+from dpviz.family.parameter import Parameter, check_option
 from dpviz.family.score import Score
 from dpviz.family.trial import Configuration, Trial
 from dpviz.grid.domain import Domain, Outside
@@ -37,7 +36,7 @@ PARAMETERS: dict[str, Parameter] = {
 
 def family_of(method: str) -> Family:
     """Return the family of a method; an unknown method raises InputError."""
-    check_method(method, CARDS)
+    check_option("method", method, CARDS)
     return FAMILIES[CARDS[method].family]
 
 

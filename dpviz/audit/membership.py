@@ -20,7 +20,7 @@ from dpviz.base.work import IsCancelled, Progress
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
 from dpviz.family.card import VariantName
 from dpviz.family.claim import Claim, claim
-from dpviz.family.method import check_method
+from dpviz.family.parameter import check_option
 from dpviz.privacy.ledger import check_epsilon
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
@@ -89,7 +89,7 @@ def membership_experiment(
     With ``"wavecluster"`` there is no noise. Raises InputError if the technique is unsuitable, or a
     number is out of range.
     """
-    check_method(method, METHODS)
+    check_option("method", method, METHODS)
     card = METHODS[method].card
     check_epsilon(epsilon)
     described = with_person()

@@ -15,7 +15,7 @@ from dpviz.base.tables import read_beside
 from dpviz.families import CARDS, family_of
 from dpviz.family.card import VariantName
 from dpviz.family.claim import Claim, claim
-from dpviz.family.method import check_method
+from dpviz.family.parameter import check_option
 from dpviz.family.trial import Configuration
 from dpviz.privacy.ledger import Neighbours, Relation
 from dpviz.privacy.noise_source import NoiseSource, SeededNoise
@@ -80,7 +80,7 @@ def scenarios(method: str | None = None, variant: str | None = None) -> tuple[Sc
 
 def find(method: str, variant: str, name: str | None = None) -> Scenario:
     """Return a scenario by name, or the first of a method and variant; InputError lists choices."""
-    check_method(method, CARDS)
+    check_option("method", method, CARDS)
     if not CARDS[method].spends:
         raise InputError(f"method = {method} takes no privacy budget: there is no claim to audit.")
     offered = scenarios(method, variant)

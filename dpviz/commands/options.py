@@ -14,7 +14,7 @@ from dpviz.data.samples import sample_names
 from dpviz.experiments.illustrations import FIGURES
 from dpviz.experiments.sweep import MOST_SEED
 from dpviz.families import CARDS, FAMILIES, family_of
-from dpviz.family.method import check_method
+from dpviz.family.parameter import check_option
 from dpviz.family.trial import Configuration
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 
@@ -37,7 +37,7 @@ LISTS = {
 def check_common(given: argparse.Namespace, methods: Iterable[str]) -> None:
     """Refuse options that are invalid for any data and parameters."""
     for method in methods:
-        check_method(method, CARDS)
+        check_option("method", method, CARDS)
     if given.cap is not None and given.unit is None:
         raise InputError(
             f"--cap {given.cap} needs --unit: name the column that identifies persons."

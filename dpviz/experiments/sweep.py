@@ -37,8 +37,7 @@ from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES, family_of, setti
 from dpviz.family.card import VariantName
 from dpviz.family.claim import why_not
 from dpviz.family.family import Family
-from dpviz.family.method import check_method
-from dpviz.family.parameter import CHOOSE, EPSILON, PRIVATE, Parameter
+from dpviz.family.parameter import CHOOSE, EPSILON, PRIVATE, Parameter, check_option
 from dpviz.family.run_domain import check_fit, run_domain
 from dpviz.family.score import check_scores, scores_for
 from dpviz.family.trial import Configuration, Trial
@@ -144,7 +143,7 @@ class Plan:
                 f'data "{shown(name)}" is given {times} times: give each data set its own name.'
             )
         for method in self.methods:
-            check_method(method, CARDS)
+            check_option("method", method, CARDS)
             if not CARDS[method].spends:
                 raise InputError(
                     f"{method} adds no noise, so there is nothing to draw: leave it out."

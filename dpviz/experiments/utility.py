@@ -18,7 +18,7 @@ from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import series
 from dpviz.base.tables import read_rows
 from dpviz.families import CARDS
-from dpviz.family.method import check_method
+from dpviz.family.parameter import check_option
 from dpviz.metrics.bands import CONFIDENCE
 
 FILE = Path(__file__).with_name("utility.json")
@@ -100,7 +100,7 @@ def rows_about(method: str | None, path: Path, kind: Any) -> tuple[Any, ...]:
     rows = read_rows(path, kind)
     if method is None:
         return rows
-    check_method(method, CARDS)
+    check_option("method", method, CARDS)
     return tuple(row for row in rows if row.method == method)
 
 

@@ -175,10 +175,6 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         """Card of the first method that has a parameter."""
         return next(one.card for one in self.methods.values() if one.card.parameter(name))
 
-    def parameter(self, name: str) -> Parameter:
-        """Return the parameter of that name."""
-        return self.by_name[name]
-
     @cached_property
     def by_name(self) -> dict[str, Parameter]:
         """Parameters by name."""

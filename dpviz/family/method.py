@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import Any
 
 from dpviz.family.card import Card
-from dpviz.family.parameter import check_option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +50,3 @@ def method_of(module: Any, *, seconds: float, unit: float) -> Method:
         unit=getattr(module, "UNIT", unit),
         surprise=getattr(module, "surprise", None),
     )
-
-
-def check_method(name: str, choices: Mapping[str, object]) -> None:
-    """Raise InputError if no method of the choices has this name."""
-    check_option("method", name, choices)

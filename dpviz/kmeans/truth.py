@@ -9,7 +9,7 @@ import numpy as np
 
 from dpviz.base.arrays import Ints, Labels
 from dpviz.base.numbers import counted
-from dpviz.family.method import check_method
+from dpviz.family.parameter import check_option
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.methods import METHODS, NOISE_FREE
@@ -28,7 +28,7 @@ from dpviz.privacy.noise_source import NoiseSource, SeededNoise, Silenced
 
 def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KMeansRun:
     """Run the configured method once; raise InputError if method or data are invalid."""
-    check_method(config.method, METHODS)
+    check_option("method", config.method, METHODS)
     accountant = Accountant(noise, config.epsilon, config.neighbours)
     result: KMeansRun = METHODS[config.method].run(records, config, accountant)
     return result

@@ -242,10 +242,10 @@ def changed(plan: Request, other: Request) -> str:
     words = [] if config.method == plan.config.method else [other.card.title]
     before, now = plan.family.chosen(plan.config), family.chosen(config)
     if now:
-        label = family.parameter(CHOOSE.name).label
+        label = family.by_name[CHOOSE.name].label
         return ", ".join([*words, *([] if before else [f"“{label}: privately”"])])
     values = [
-        f"{family.parameter(name).sign} {readable(getattr(config, name))}"
+        f"{family.by_name[name].sign} {readable(getattr(config, name))}"
         for name in family.choosing
         if before or getattr(config, name) != getattr(plan.config, name)
     ]
@@ -337,7 +337,7 @@ def of_public(public: PublicData, request: Request, records: int) -> StandIn:
         )
     dataset, config = dataset.take(np.flatnonzero(inside)), request.config
     if family.finds_number or family.chosen(config):
-        usual = {name: family.parameter(name).default for name in family.choosing}
+        usual = {name: family.by_name[name].default for name in family.choosing}
         public_facts = family.from_public(config, min(dataset.n, records), domain.ndim)
         config = replace(config, **usual | public_facts)
     return _clustered(dataset.name, dataset, domain, replace(request, config=config), records)

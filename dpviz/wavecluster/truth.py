@@ -11,8 +11,7 @@ import numpy as np
 from dpviz.base.arrays import Ints
 from dpviz.base.lru import LRUCache
 from dpviz.base.work import IsCancelled, Work
-from dpviz.family.method import check_method
-from dpviz.family.parameter import GIVEN
+from dpviz.family.parameter import GIVEN, check_option
 from dpviz.grid.counts import block_sums
 from dpviz.metrics.matching import contingency
 from dpviz.privacy.mechanisms import Accountant
@@ -30,7 +29,7 @@ _MOST_TRUTHS = 16
 def run(source: Source, config: Config, noise: NoiseSource) -> Run:
     """Run the configured method once; raise InputError if the method or the level is invalid."""
     accountant = Accountant(noise, config.epsilon, config.neighbours)
-    check_method(config.method, METHODS)
+    check_option("method", config.method, METHODS)
     result: Run = METHODS[config.method].run(source, config, accountant)
     return result
 

@@ -458,7 +458,7 @@ def test_a_link_gives_each_column_its_own_number_of_cells(app):
 @given(whole_numbers | tuples(whole_numbers, whole_numbers))
 def test_a_grid_in_a_link_is_read_back(grid):
     assert sides("g", 2, 256)(format_value(grid)) == grid
-    used = FAMILY.parameter("grid").value(grid)
+    used = FAMILY.by_name["grid"].value(grid)
     assert np.array_equal(np.broadcast_to(used, 2), np.broadcast_to(grid, 2))
     assert isinstance(used, int) == (len(set(np.ravel(grid))) == 1)
 

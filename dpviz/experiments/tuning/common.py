@@ -7,7 +7,7 @@ from typing import Any
 
 from dpviz.base.errors import InputError, check_number
 from dpviz.families import CARDS, SCORES, family_of
-from dpviz.family.method import check_method
+from dpviz.family.parameter import check_option
 from dpviz.family.score import Better
 from dpviz.family.trial import Configuration, Trial
 
@@ -41,7 +41,7 @@ def check_share(share: float) -> None:
 
 def check_spends(config: Configuration) -> None:
     """Raise InputError for a method that is unknown or has no budget."""
-    check_method(config.method, CARDS)
+    check_option("method", config.method, CARDS)
     if not CARDS[config.method].spends:
         private = [name for name, card in CARDS.items() if card.spends]
         raise InputError(

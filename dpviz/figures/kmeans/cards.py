@@ -63,7 +63,7 @@ def _start(picture: KMeansPicture, last: int) -> StageCard:
     own = ("clusters", "start")
     if last < 1:
         return _missing(picture, "start", own)
-    how = FAMILY.parameter("start").word(picture.private.config.start)
+    how = FAMILY.by_name["start"].word(picture.private.config.start)
     return StageCard(
         name="start",
         fact=how,

@@ -13,7 +13,7 @@ import streamlit as st
 
 from dpviz.base.errors import shown
 from dpviz.base.lazy import pandas as pd
-from dpviz.base.numbers import counted, readable
+from dpviz.base.numbers import counted, readable, series
 from dpviz.data.samples import sample
 from dpviz.experiments.illustrations import ILLUSTRATIONS
 from dpviz.experiments.presets import (
@@ -47,7 +47,7 @@ from dpviz.ui.compare.runs import (
     missing_runs,
     seconds,
 )
-from dpviz.ui.data.not_taken import joined, show_not_taken
+from dpviz.ui.data.not_taken import show_not_taken
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.session.cache import true_scores_of, truth_of
 from dpviz.ui.session.job import current_job, follow, job_of, show_progress
@@ -159,7 +159,7 @@ def _wide(text: str, least: int) -> int:
 def _of_figure(request: SweepRequest | None) -> str:
     subjects = request.subjects.values() if request else ()
     titles = [sample(one.name).title if is_sample(one) else shown(one.title) for one in subjects]
-    has = f"its own data ({joined(titles)}), methods and settings" if titles else "its own numbers"
+    has = f"its own data ({series(titles)}), methods and settings" if titles else "its own numbers"
     return f"This figure has {has}. Your own choices, here and on other pages, stay as they are."
 
 
@@ -512,7 +512,7 @@ def _behind(
     save(f"{file}summary", table, "This table (CSV)", key="compare:summary", place=left)
     save(f"{file}runs", runs, "All runs (CSV)", key="compare:runs", place=right)
     if alike := _alike(table):
-        show_caption(f"{joined(alike)} are equal in all rows of this table.")
+        show_caption(f"{series(alike)} are equal in all rows of this table.")
     _show_latex(request, charts, title, state.get("line"))
     _show_differences(runs, dict.fromkeys(chart.score for chart in charts), axis, titles)
     if ranks is not None and len(ranks):
@@ -530,7 +530,7 @@ def _again_words(request: SweepRequest, *, python: bool) -> str:
     sets = request.subjects.items()
     files = [file_words(request, one)[0] for one, of in sets if not is_sample(of)]
     named = [shown(one, 80) for one in files if not os.path.isabs(one)]  # a path leads to its file
-    at = f": run them in the folder of {joined(named)}, or write its path instead" if named else ""
+    at = f": run them in the folder of {series(named)}, or write its path instead" if named else ""
     made = "The Python lines repeat the runs of the sample sets. " * python
     return f"{made}The commands repeat all runs{at}." if files else ""
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpviz.base.errors import shown
+from dpviz.base.numbers import series
 from dpviz.commands.columns import columns_of
 from dpviz.data.samples import sample
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, family_of
@@ -66,7 +67,7 @@ def not_taken(state: UrlState) -> str:
             by_reason.setdefault(why, []).append(_words(name, value))
     if not by_reason:
         return ""
-    parts = "; ".join(f"{joined(what)} ({why})" for why, what in by_reason.items())
+    parts = "; ".join(f"{series(what)} ({why})" for why, what in by_reason.items())
     return f"{NOT_USED}: {parts}."
 
 
@@ -116,7 +117,7 @@ def _reason(state: DataState, name: str, value: Any) -> str:
     if name == "variant":
         return f"{CARDS[state.get('method')].title} has no such variant"
     if name == "columns" and state.has_own_data and here:
-        return f"{joined([shown(one) for one in columns_of(here)])} are used"
+        return f"{series([shown(one) for one in columns_of(here)])} are used"
     if name == "domain" and not here:
         return "not all columns here have bounds there"
     return ""
@@ -142,7 +143,7 @@ def _reason_of_parameter(state: DataState, name: str, value: Any) -> str:
     if name != link:
         owners = [FAMILIES[name.partition(" ")[2]]]
     if name == link and name in state:
-        free = {family.parameter(one).link for one in left_to_method(state, card, family)}
+        free = {family.by_name[one].link for one in left_to_method(state, card, family)}
         if name in free:
             return "the method chooses it here"
         same = format_value(state.get(name)) == format_value(value)
@@ -154,7 +155,7 @@ def _reason_of_parameter(state: DataState, name: str, value: Any) -> str:
 
 def _words(name: str, value: Any) -> str:
     if name == METHODS_CHOSEN:
-        return joined([CARDS[one].title for one in value])
+        return series([CARDS[one].title for one in value])
     if name == "columns":
         return f"{len(columns_of(value))} columns"
     if name == "classes":
@@ -162,16 +163,10 @@ def _words(name: str, value: Any) -> str:
     if name == "outside":
         return "points outside are left out"
     if name.startswith(f"{CHOOSE.link} "):
-        one: Parameter = FAMILIES[name.partition(" ")[2]].parameter(CHOOSE.name)
+        one: Parameter = FAMILIES[name.partition(" ")[2]].by_name[CHOOSE.name]
         return f"{one.label[0].lower()}{one.label[1:]} {one.word(value)}"
     if name in _BY_LINK:
         one = _BY_LINK[name]
         by_name = one.kind == "choice"
         return f"{one.label.lower()} {one.word(value)}" if by_name else one.text(one.value(value))
     return name if name == "domain" else f"{name} {value}"
-
-
-def joined(names: Sequence[str]) -> str:
-    """Join names with commas, and with "and" before the last name."""
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last

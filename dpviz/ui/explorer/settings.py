@@ -154,7 +154,7 @@ def second_method(state: UrlState) -> str:
 
 def _no_share(state: UrlState, card: Card, family: Family, place: DeltaGenerator) -> None:
     """Say in the place of alpha how the method splits its budget; offer a method with alpha."""
-    share, other = family.parameter("alpha"), family.with_parameter("alpha")
+    share, other = family.by_name["alpha"], family.with_parameter("alpha")
     with place:
         st.html(f'<p class="dpv-share"><b>{share.label}</b>{card.splits}</p>')
         if st.button(

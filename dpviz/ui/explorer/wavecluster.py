@@ -103,7 +103,7 @@ class WaveClusterExplorer(Explorer):
     @classmethod
     def show_choices(cls, state: UrlState, card: Card, active: ActiveData) -> None:
         """Show the parameters of a method that are chosen from a list."""
-        wavelet, level = FAMILY.parameter("wavelet"), FAMILY.parameter("level")
+        wavelet, level = FAMILY.by_name["wavelet"], FAMILY.by_name["level"]
         for one in chosen(card, FAMILY):
             if one not in (wavelet, level):
                 choice_box(state, one)
@@ -112,7 +112,7 @@ class WaveClusterExplorer(Explorer):
         choice_box(state, level, right)
         dataset = active.dataset
         per_column_switch(
-            state, FAMILY.parameter("grid"), dataset.columns, disabled=dataset.counts is not None
+            state, FAMILY.by_name["grid"], dataset.columns, disabled=dataset.counts is not None
         )
 
     @classmethod

@@ -112,13 +112,13 @@ def seen_settings(
     """
     request, family = draft.request, draft.request.family
     seen = st.session_state.get(_SEEN, {}) if state.has_own_data else {}
-    config, first = request.config, family.parameter("epsilon").default
+    config, first = request.config, family.by_name["epsilon"].default
     if seen.get("epsilon") == config.epsilon:  # the number of cells follows from epsilon
         config = replace(config, epsilon=first)
     ndim = len(draft.active.dataset.columns)
     public = family.from_public(config, records, ndim) if records else {}
     found = {"method": (FIRST_METHOD, CARDS[config.method].title, CARDS[FIRST_METHOD].title)}
-    for one in map(family.parameter, ("epsilon", *request.parameters)):
+    for one in (family.by_name[name] for name in ("epsilon", *request.parameters)):
         value = public.get(one.name, one.default)
         found[one.link] = value, one.text(state.get(one.link)), one.text(value)
     return {
@@ -138,7 +138,8 @@ def _take_public(state: DataState) -> None:
     if own and (not st.session_state.get(_OWN) or "method" in state.followed):
         usual = {CHOOSE.link: PRIVATE}
         for family in FAMILIES.values():
-            usual |= {one.link: one.default for one in map(family.parameter, family.choosing)}
+            choosing = [family.by_name[name] for name in family.choosing]
+            usual |= {one.link: one.default for one in choosing}
         if not (state.fresh and state.given.intersection(usual)):
             for link, value in usual.items():
                 if link not in state.agreed:

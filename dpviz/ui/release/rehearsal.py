@@ -152,7 +152,7 @@ def _controls(state: DataState, draft: ReleaseDraft, *, asks: bool) -> Plan:
     """Show epsilon, the number of records and the expected clusters; return the plan."""
     left, middle, right = st.columns([1, 1, 2], vertical_alignment="bottom")
     family = draft.request.family
-    boxes(state, family.parameter("epsilon"), draft.active.dataset.columns, left)
+    boxes(state, family.by_name["epsilon"], draft.active.dataset.columns, left)
     if asks:
         number_box(state, draft, middle)
     _expect(state, draft, right)
@@ -444,7 +444,7 @@ def _settings(plan: Plan, draft: ReleaseDraft) -> None:
             f"Rehearsed with {plan.records:,} records{most}. If most persons have fewer records, "
             "type fewer persons."
         )
-    signs = " and ".join(family.parameter(name).sign for name in family.chosen(config))
+    signs = " and ".join(family.by_name[name].sign for name in family.chosen(config))
     how = f"{signs}: chosen by the method from noisy numbers, never from looking at the data. "
     # The number of cells that a method chooses follows from the number of records.
     merging = merging_words(plan.request, columns, plan.records) if plan.records else ""

@@ -536,9 +536,7 @@ def _review(draft: ReleaseDraft, plan: Plan, source: str, total: float | None) -
         for name, value in request.parameters.items()
         if name != CHOOSE.name
     )
-    signs = " and ".join(
-        request.family.parameter(one).sign for one in request.family.chosen(config)
-    )
+    signs = " and ".join(request.family.by_name[one].sign for one in request.family.chosen(config))
     chooses = f" It chooses {signs} itself, from noisy numbers." * bool(signs)
     neighbours = config.neighbours
     unit = (

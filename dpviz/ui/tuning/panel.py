@@ -77,7 +77,7 @@ def _private_choice(state: UrlState, config: Configuration) -> None:
     if family.chosen(config):
         show_caption("The method chooses values that suit the data; the ledger counts this choice.")
         return
-    label = family.parameter(CHOOSE.name).label
+    label = family.by_name[CHOOSE.name].label
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:
         show_caption(

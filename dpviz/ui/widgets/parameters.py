@@ -60,7 +60,7 @@ def take_defaults(state: UrlState, family: Family, but: Collection[str] = ()) ->
     elif variant != asked:
         state.set("variant", variant)
     for name, value in family.defaults(state.get("method"), state.get("variant")).items():
-        link = family.parameter(name).link
+        link = family.by_name[name].link
         if link not in but:
             state.set(link, value)
 
