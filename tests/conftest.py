@@ -18,6 +18,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.families import FAMILIES
 from dpviz.kmeans import optimum as search
 from dpviz.ui.explorer import PREPARED
+from dpviz.ui.session import leave
 from tests.method import concerns
 from tests.support import sentences
 from tests.support.cluster import dask_workers  # noqa: F401 - a fixture
@@ -195,6 +196,12 @@ def _reference_centers_are_searched_once() -> Iterator[None]:
 def _first_methods_are_drawn_at_once() -> None:
     """Explorers wait for compiled code; the tests of what they draw before compile nothing."""
     PREPARED.update(FAMILIES)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_session_is_left() -> None:
+    """A page without a browser never closes: a thread would collect garbage until the last test."""
+    leave.LOOK = 3600.0
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -223,13 +224,11 @@ def boxes(svg: str) -> list[tuple[str, float, float, float, float]]:
 @pytest.mark.parametrize("spots", [3, 5])
 def test_names_of_cities_and_the_scale_are_never_below_a_number(spots: int) -> None:
     berlin = cities()["Berlin, Germany"]
-    for east in np.linspace(-0.1, 0.1, 9):  # clusters at any place around the city's name
+    # Clusters at any place around the city's name.
+    for east, north in itertools.product(np.linspace(-0.1, 0.1, 9), (-0.06, 0)):
         document = on_earth([], spots)
-        lon = berlin.lon + east
-        document["domain"]["bounds"] = [
-            [lon - 0.4, lon + 0.4],
-            [berlin.lat - 0.24, berlin.lat + 0.24],
-        ]
+        lon, lat = berlin.lon + east, berlin.lat + north
+        document["domain"]["bounds"] = [[lon - 0.4, lon + 0.4], [lat - 0.24, lat + 0.24]]
         made = boxes(files(document)["clusters.svg"].decode())
         numbers = [one for one in made if one[0] in map(str, range(1, spots + 1))]
         names = [one for one in made if one[0] in ("Berlin", "Potsdam") or one[0].endswith(" km")]
@@ -238,7 +237,7 @@ def test_names_of_cities_and_the_scale_are_never_below_a_number(spots: int) -> N
         for name, west, north, right, south in names:
             for number, w, n, e, s in numbers:
                 apart = right <= w or e <= west or south <= n or s <= north
-                assert apart, (name, number, east)
+                assert apart, (name, number, east, north)
 
 
 def test_places_are_named_from_the_nearest_city() -> None:
