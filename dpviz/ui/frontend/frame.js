@@ -1,11 +1,11 @@
 // Code that every page needs in the browser, in addition to its components.
 
-// Fetch plotly.js while the server still imports modules.
-function fetchAhead(address) {
-  if (document.querySelector(`link[href="${address}"]`)) return;
-  const link = document.createElement("link");
-  Object.assign(link, { rel: "preload", as: "script", href: address });
-  document.head.appendChild(link);
+// Run plotly.js, which takes a second, while the server still computes; the figure waits for it.
+function loadAhead(address) {
+  if (window.Plotly || document.querySelector(`script[src="${address}"]`)) return;
+  const script = Object.assign(document.createElement("script"), { src: address });
+  script.onload = script.onerror = () => window.Plotly ?? script.remove(); // the figure tries again
+  document.head.appendChild(script);
 }
 
 // Streamlit replaces the nodes of changed HTML, so that the keyboard focus is lost. The part with
@@ -348,7 +348,7 @@ export default ({ data: [plotly] }) => {
   document.addEventListener("click", toggleMore);
   for (const type of ["pointerdown", "keydown", "pointerup", "keyup", "click"])
     document.addEventListener(type, watchHint, true);
-  fetchAhead(plotly);
+  loadAhead(plotly);
   // Adding the same listener again has no effect.
   document.addEventListener("focusin", follow);
   document.addEventListener("pointerdown", forget);

@@ -261,11 +261,12 @@ let loading = null;
 function loadPlotly(url) {
   if (window.Plotly) return Promise.resolve(window.Plotly);
   loading ??= new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = url;
-    script.onload = () => (window.Plotly ? resolve(window.Plotly) : reject(new Error(url)));
-    script.onerror = () => reject(new Error(url));
-    document.head.appendChild(script);
+    const ahead = document.querySelector(`script[src="${url}"]`); // see loadAhead() in frame.js
+    const script = ahead ?? Object.assign(document.createElement("script"), { src: url });
+    const ended = () =>
+      window.Plotly ? resolve(window.Plotly) : (script.remove(), reject(new Error(url)));
+    for (const event of ["load", "error"]) script.addEventListener(event, ended);
+    if (!ahead) document.head.appendChild(script);
   }).catch((error) => {
     loading = null; // the next redraw tries again
     throw error;
