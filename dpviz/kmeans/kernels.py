@@ -370,31 +370,22 @@ def add_residuals(points, weights, centers, labels, squares, radius, unit, table
 
 
 @compiled()
-def grid_cells(points, side, cells):  # type: ignore[no-untyped-def]
-    """Write the row-major number of each point's cell in a grid of [-1, 1]^d with equal sides."""
+def grid_cells(points, side, parts, firsts, found):  # type: ignore[no-untyped-def]
+    """Write the row-major number of each point's cell in a grid of [-1, 1]^d with equal sides.
+
+    With ``parts`` and ``firsts``: the number of its subcell; -1 if the cell has none (``parts`` 1).
+    """
     for i in range(points.shape[0]):
-        number = 0
+        cell = 0
         for j in range(points.shape[1]):
-            number = number * side + min(np.int64((points[i, j] + 1) / 2 * side), side - 1)
-        cells[i] = number
-
-
-@compiled()
-def sub_cells(points, side, cells, parts, firsts, found):  # type: ignore[no-untyped-def]
-    """Write the number of each point's subcell; -1 if its cell has no subcells (``parts`` 1)."""
-    ndim = points.shape[1]
-    for i in range(points.shape[0]):
-        cell = cells[i]
-        split = parts[cell]
-        found[i] = -1
-        if split > 1:
-            number, rest = 0, cell
-            scale = side ** (ndim - 1)
-            for j in range(ndim):
-                corner, rest = rest // scale, rest % scale
-                place = (points[i, j] + 1) / 2 * side - corner
+            cell = cell * side + min(np.int64((points[i, j] + 1) / 2 * side), side - 1)
+        found[i] = -1 if len(parts) else cell
+        if len(parts) and parts[cell] > 1:
+            number, split = 0, parts[cell]
+            for j in range(points.shape[1]):
+                place = (points[i, j] + 1) / 2 * side
+                place -= min(np.int64(place), side - 1)
                 number = number * split + min(max(np.int64(place * split), 0), split - 1)
-                scale = scale // side
             found[i] = firsts[cell] + number
 
 

@@ -196,13 +196,13 @@ def test_cells_and_subcells_are_those_of_the_finer_grids(seed: int, ndim: int, s
     points = rng.uniform(-1, 1, (200, ndim))
     points[:20] = rng.choice([-1.0, 0.0, 1.0], (20, ndim))
     cells = np.empty(200, dtype=np.int64)
-    kernels.grid_cells(points, side, cells)
+    kernels.grid_cells(points, side, cells[:0], cells[:0], cells)
     places = np.minimum(((points + 1) / 2 * side).astype(int), side - 1)
     np.testing.assert_array_equal(cells, np.ravel_multi_index(tuple(places.T), (side,) * ndim))
     parts = rng.integers(1, 4, side**ndim)
     firsts = np.cumsum(parts**ndim) - parts**ndim
     found = np.empty(200, dtype=np.int64)
-    kernels.sub_cells(points, side, cells, parts, firsts, found)
+    kernels.grid_cells(points, side, parts, firsts, found)
     for row in range(200):
         own = int(parts[cells[row]])
         if own == 1:
