@@ -45,12 +45,9 @@ def denoised(
     noisy: Floats, variances: Floats, ndim: int, total: float, generator: np.random.Generator
 ) -> Floats:
     """Return counts (m,) of a grid of equal sides in row-major order, with about the total."""
-    found = np.zeros(len(noisy))
-    side = round(len(noisy) ** (1 / ndim))
-    loops().denoise(
-        noisy, variances, side, ndim, total, *prior(), LEAST, passes(len(noisy)), generator, found
-    )
-    return found
+    first = np.zeros(1, dtype=np.int64)
+    side = first + round(len(noisy) ** (1 / ndim))
+    return _halved(noisy, variances, side, first, ndim, np.array([total]), generator)
 
 
 def denoised_parts(
@@ -67,10 +64,46 @@ def denoised_parts(
     Per cell: ``parts`` subcells per axis (1: none), index ``firsts`` of its first subcell, its
     total.
     """
-    found = np.zeros(len(noisy))
-    if len(noisy):
-        number = passes(len(noisy))
-        loops().denoise_parts(
-            noisy, variance, parts, firsts, ndim, totals, *prior(), LEAST, number, generator, found
-        )
+    split, variances = parts > 1, np.full(len(noisy), variance)
+    return _halved(noisy, variances, parts[split], firsts[split], ndim, totals[split], generator)
+
+
+def _halved(
+    noisy: Floats,
+    variances: Floats,
+    sides: Ints,
+    firsts: Ints,
+    ndim: int,
+    totals: Floats,
+    generator: np.random.Generator,
+) -> Floats:
+    found, widest, law = np.zeros(len(noisy)), sides.max(initial=0), np.array(prior())
+    values = np.column_stack([noisy, variances])
+    sums, corners = prefix_sums(values, sides, firsts, ndim)
+    blocks = np.empty((2, widest * ndim + 2, ndim), dtype=np.int64)
+    room = np.empty((3, max(law.shape[1], widest * ndim + 2)))
+    loops().denoise(
+        values, firsts, sums, corners, sides, totals, law, LEAST, passes(max(len(noisy), 1)),
+        generator, blocks, room, found,
+    )  # fmt: skip
     return found
+
+
+def prefix_sums(values: Floats, sides: Ints, firsts: Ints, ndim: int) -> tuple[Floats, Ints]:
+    """Sums of values (m, 2) over all cells before each corner of a grid; each grid's first corner.
+
+    A grid of equal sides has its cells in row-major order from index ``firsts`` on.
+    """
+    sizes = (sides + 1) ** ndim
+    corners = np.cumsum(sizes) - sizes
+    sums = np.zeros((sizes.sum(), 2))
+    for side in np.unique(sides):
+        which = sides == side
+        inside = firsts[which][:, None] + np.arange(side**ndim)
+        box = np.zeros((len(inside), *[side + 1] * ndim, 2))
+        box[:, *[slice(1, None)] * ndim] = values[inside].reshape(-1, *[side] * ndim, 2)
+        for axis in range(ndim, 0, -1):
+            np.cumsum(box, axis=axis, out=box)
+        places = corners[which][:, None] + np.arange((side + 1) ** ndim)
+        sums[places] = box.reshape(*places.shape, 2)
+    return sums, corners

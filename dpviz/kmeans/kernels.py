@@ -27,38 +27,31 @@ def square(points, i, centers, k):  # type: ignore[no-untyped-def]
     return distance
 
 
-@compiled(inline="always")
 def rooms(ndim):  # type: ignore[no-untyped-def]
-    """Working arrays of :func:`nearest`: columns, squares, best, second, own."""
-    return (
-        np.zeros((ndim, BLOCK)),
-        np.zeros(BLOCK),
-        np.empty(BLOCK),
-        np.empty(BLOCK),
-        np.empty(BLOCK, dtype=np.int64),
-    )
+    """Make memory for :func:`nearest`: columns, sums, best and second squares; and numbers."""
+    return np.zeros((ndim + 3, BLOCK)), np.empty(BLOCK, dtype=np.int64)
 
 
 @compiled(inline="always")
-def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
+def nearest(points, centers, room, own, two):  # type: ignore[no-untyped-def]
     """Find the nearest centre of each of at most ``BLOCK`` points, centre by centre.
 
     So the processor treats several points at a time, with exactly the result of a plain loop.
-    Returns the nearest centres (of equals the lowest), squared distances to them and, if ``two``,
-    to the second nearest.
+    Writes the nearest centres (of equals the lowest) to ``own``; returns squared distances to them
+    and, if ``two``, to the second nearest.
     """
-    columns, squares, best, second, own = room
     last = points.shape[1] - 1
+    squares, best, second = room[last + 1], room[last + 2], room[last + 3]
     for j in range(last + 1):
         for i in range(points.shape[0]):
-            columns[j, i] = points[i, j]
+            room[j, i] = points[i, j]
     best[:] = np.inf
     second[:] = np.inf
     own[:] = 0
     for k in range(centers.shape[0]):
         # The first column starts the sums, and the last is compared directly.
         for j in range(last):
-            column, place = columns[j], centers[k, j]
+            column, place = room[j], centers[k, j]
             if j == 0:
                 for i in range(BLOCK):
                     difference = column[i] - place
@@ -67,7 +60,7 @@ def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
                 for i in range(BLOCK):
                     difference = column[i] - place
                     squares[i] += difference * difference
-        column, place = columns[last], centers[k, last]
+        column, place = room[last], centers[k, last]
         for i in range(BLOCK):
             difference = column[i] - place
             square = squares[i] + difference * difference
@@ -77,16 +70,15 @@ def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
                 second[i] = other if other < second[i] else second[i]
             own[i] = k if closer else own[i]
             best[i] = square if closer else best[i]
-    return own, best, second
+    return best, second
 
 
 @compiled()
-def add_sums(points, centers, table):  # type: ignore[no-untyped-def]
+def add_sums(points, centers, room, numbers, table):  # type: ignore[no-untyped-def]
     """Add counts (column 0) and sums (other columns) of the points of each nearest centre."""
-    room = rooms(points.shape[1])
     for begin in range(0, points.shape[0], BLOCK):
         block = points[begin : begin + BLOCK]
-        numbers, _, _ = nearest(block, centers, room, False)
+        nearest(block, centers, room, numbers, False)
         for i in range(block.shape[0]):
             own = np.uint64(numbers[i])
             table[own, 0] += 1
@@ -95,14 +87,32 @@ def add_sums(points, centers, table):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def error(points, centers):  # type: ignore[no-untyped-def]
-    """Return the sum of squared distances to the nearest centres."""
-    total, room = 0.0, rooms(points.shape[1])
+def assign(points, centers, room, numbers, labels, squares, weights, table):  # type: ignore[no-untyped-def]
+    """Find the nearest centre of each point and the squared distance to it: one loop for all uses.
+
+    Adds counts, errors, losses and contour coefficients of each centre to the table, or writes
+    labels and squares, or returns the sum of squares: tables and labels are empty if not wanted.
+    """
+    total, two = 0.0, table.shape[0] > 0
     for begin in range(0, points.shape[0], BLOCK):
         block = points[begin : begin + BLOCK]
-        _, best, _ = nearest(block, centers, room, False)
+        firsts, seconds = nearest(block, centers, room, numbers, two)
         for i in range(block.shape[0]):
-            total += best[i]
+            own, best, second = numbers[i], firsts[i], seconds[i]
+            if not two:
+                if labels.shape[0]:
+                    labels[begin + i], squares[begin + i] = own, best
+                else:
+                    total += best
+                continue
+            weight = weights[begin + i]
+            if weight == 0:  # otherwise 0 times an infinite loss would be NaN
+                continue
+            table[own, 0] += weight
+            table[own, 1] += weight * best
+            table[own, 2] += weight * (second - best)
+            if 0 < second < np.inf:
+                table[own, 3] += weight * (1 - np.sqrt(best / second))
     return total
 
 
@@ -173,31 +183,11 @@ def difference(candidates, farthest):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def add_fit(points, centers, weights, table):  # type: ignore[no-untyped-def]
-    """Add counts, errors, losses and contour coefficients of the points of each nearest centre."""
-    room = rooms(points.shape[1])
-    for begin in range(0, points.shape[0], BLOCK):
-        block = points[begin : begin + BLOCK]
-        numbers, firsts, seconds = nearest(block, centers, room, True)
-        for i in range(block.shape[0]):
-            weight = weights[begin + i]
-            if weight == 0:  # otherwise 0 times an infinite loss would be NaN
-                continue
-            own, best, second = numbers[i], firsts[i], seconds[i]
-            table[own, 0] += weight
-            table[own, 1] += weight * best
-            table[own, 2] += weight * (second - best)
-            if 0 < second < np.inf:
-                table[own, 3] += weight * (1 - np.sqrt(best / second))
-
-
-@compiled()
-def add_contours(points, centers, averages, table):  # type: ignore[no-untyped-def]
+def add_contours(points, centers, room, numbers, averages, table):  # type: ignore[no-untyped-def]
     """Add counts, distances and contour coefficients with averages (K,) for each nearest centre."""
-    room = rooms(points.shape[1])
     for begin in range(0, points.shape[0], BLOCK):
         block = points[begin : begin + BLOCK]
-        numbers, firsts, seconds = nearest(block, centers, room, True)
+        firsts, seconds = nearest(block, centers, room, numbers, True)
         for i in range(block.shape[0]):
             own, best, second = numbers[i], firsts[i], seconds[i]
             table[own, 0] += 1
@@ -208,27 +198,23 @@ def add_contours(points, centers, averages, table):  # type: ignore[no-untyped-d
 
 
 @compiled()
-def squared_radii(points, centers, labels):  # type: ignore[no-untyped-def]
-    """Largest squared distance of a cluster's points from its centre, shape (K,)."""
-    radii = np.zeros(centers.shape[0])
+def squared_radii(points, centers, labels, radii):  # type: ignore[no-untyped-def]
+    """Write the largest squared distance of a cluster's points from its centre, shape (K,)."""
+    radii[:] = 0
     for i in range(points.shape[0]):
         radii[labels[i]] = max(radii[labels[i]], square(points, i, centers, labels[i]))
-    return radii
 
 
 @compiled()
-def neighbours(centers, radii):  # type: ignore[no-untyped-def]
+def neighbours(centers, radii, numbers, squares):  # type: ignore[no-untyped-def]
     """Find possible nearest and second nearest centres for the points of each cluster, in order.
 
-    Takes squared radii. Row k: how many centres, their indices, their squared distances from k.
+    Takes squared radii. Writes, in row k, their indices and their squared distances from k; the
+    distances end with infinity.
     """
     clusters = centers.shape[0]
-    many = np.zeros(clusters, dtype=np.int64)
-    numbers = np.empty((clusters, clusters), dtype=np.int32)
-    squares = np.zeros((clusters, clusters))
-    row = np.empty(clusters)
     for k in range(clusters):
-        nearest = np.inf
+        nearest, row = np.inf, squares[k]
         for other in range(clusters):
             row[other] = square(centers, k, centers, other)
             if other != k:
@@ -237,20 +223,33 @@ def neighbours(centers, radii):  # type: ignore[no-untyped-def]
         # nearest centre is within 2 * radius + distance of the point's own centre. The factor
         # covers rounding errors.
         reach = (2 * np.sqrt(radii[k]) + np.sqrt(nearest)) ** 2 * (1 + 1e-9)
+        many = 0
         for other in range(clusters):
-            if other != k and row[other] <= reach:
-                place = many[k]
-                while place > 0 and squares[k, place - 1] > row[other]:
-                    numbers[k, place] = numbers[k, place - 1]
-                    squares[k, place] = squares[k, place - 1]
+            distance = row[other]
+            if other != k and distance <= reach:
+                place = many
+                while place > 0 and row[place - 1] > distance:
+                    numbers[k, place], row[place] = numbers[k, place - 1], row[place - 1]
                     place -= 1
-                numbers[k, place], squares[k, place] = other, row[other]
-                many[k] += 1
-    return many, numbers, squares
+                numbers[k, place], row[place] = other, distance
+                many += 1
+        row[many:] = np.inf
+
+
+def tables(clusters, ndim):  # type: ignore[no-untyped-def]
+    """Make memory for :func:`lloyd` and :func:`prospects`: radii, numbers, squares, sums."""
+    return (
+        np.empty(clusters),
+        np.zeros((clusters, clusters), dtype=np.int32),
+        np.empty((clusters, clusters)),
+        np.empty((clusters, 1 + ndim)),
+    )
 
 
 @compiled()
-def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untyped-def]
+def lloyd(  # type: ignore[no-untyped-def]
+    points, centers, labels, least, most, goal, radii, numbers, squares, sums
+):
     """Run Lloyd's iteration in place from any labels (n,); return the error of the centres.
 
     Stops when no label changes, a gain is below the share ``least``, after ``most`` iterations, or
@@ -258,19 +257,17 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
     """
     clusters, ndim = centers.shape
     last = np.inf
-    radii = squared_radii(points, centers, labels)
-    counts, sums = np.zeros(clusters), np.zeros((clusters, ndim))
+    squared_radii(points, centers, labels, radii)
     for iteration in range(most):
-        many, numbers, squares = neighbours(centers, radii)
+        neighbours(centers, radii, numbers, squares)
         radii[:] = 0
-        counts[:] = 0
         sums[:] = 0
         total, changes = 0.0, 0
         for i in range(points.shape[0]):
             first = labels[i]
             distance = square(points, i, centers, first)
             best, own = distance, first
-            for place in range(many[first]):
+            for place in range(clusters):
                 # A centre twice as far from centre ``first`` as the point is can't be nearer.
                 if squares[first, place] >= 4 * distance:
                     break
@@ -282,18 +279,18 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
             labels[i] = own
             total += best
             radii[own] = max(radii[own], best)
-            counts[own] += 1
+            sums[own, 0] += 1
             for j in range(ndim):
-                sums[own, j] += points[i, j]
+                sums[own, j + 1] += points[i, j]
         gain = last - total
         if iteration and (changes == 0 or gain <= least * total or total - 5 * gain >= goal):
             break
         last = total
         for k in range(clusters):
-            if counts[k] > 0 and iteration < most - 1:
+            if sums[k, 0] > 0 and iteration < most - 1:
                 step = 0.0
                 for j in range(ndim):
-                    place = sums[k, j] / counts[k]
+                    place = sums[k, j + 1] / sums[k, 0]
                     step += (place - centers[k, j]) ** 2
                     centers[k, j] = place
                 radii[k] = (np.sqrt(radii[k]) + np.sqrt(step)) ** 2
@@ -301,19 +298,21 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
 
 
 @compiled()
-def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
+def prospects(  # type: ignore[no-untyped-def]
+    points, centers, labels, radii, numbers, apart, spread, second, losses, gains, halves
+):
     """Estimate the loss from removing each centre and the gain from splitting its cluster.
 
-    For ranking: a cluster is split at its centre along its widest axis. Returns second nearest
-    centres (n,), losses (K,), gains (K,), means of the halves (K, 2, d).
+    For ranking: a cluster is split at its centre along its widest axis. Writes second nearest
+    centres (n,), losses (K,), gains (K,), counts and means of the halves (K, 2, 1 + d).
     """
     clusters, ndim = centers.shape
-    many, numbers, apart = neighbours(centers, squared_radii(points, centers, labels))
+    squared_radii(points, centers, labels, radii)
+    neighbours(centers, radii, numbers, apart)
     for k in range(clusters):
-        for place in range(many[k]):
+        for place in range(clusters):
             apart[k, place] = np.sqrt(apart[k, place])
-    second = np.zeros(points.shape[0], dtype=np.int32)
-    losses, spread = np.zeros(clusters), np.zeros((clusters, ndim))
+    spread[:] = 0
     for i in range(points.shape[0]):
         own, distance = labels[i], 0.0
         for j in range(ndim):
@@ -321,7 +320,7 @@ def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
             distance += difference * difference
             spread[own, j] += difference * difference
         next_best, away = np.inf, np.sqrt(distance)
-        for place in range(many[own]):
+        for place in range(clusters):
             # This is a lower bound on the distance of the point to this centre.
             gap = apart[own, place] - away
             if gap > 0 and gap * gap >= next_best:
@@ -331,38 +330,24 @@ def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
             if other < next_best:
                 next_best, second[i] = other, k
         losses[own] += next_best - distance
-    counts, halves = np.zeros((clusters, 2)), np.zeros((clusters, 2, ndim))
     for i in range(points.shape[0]):
         own, axis = labels[i], 0
         for j in range(1, ndim):
             if spread[own, j] > spread[own, axis]:
                 axis = j
-        side = int(points[i, axis] > centers[own, axis])
-        counts[own, side] += 1
+        side = 1 if points[i, axis] > centers[own, axis] else 0
+        halves[own, side, 0] += 1
         for j in range(ndim):
-            halves[own, side, j] += points[i, j]
-    gains = np.zeros(clusters)
+            halves[own, side, j + 1] += points[i, j]
     for k in range(clusters):
-        first, other = counts[k, 0], counts[k, 1]
+        first, other = halves[k, 0, 0], halves[k, 1, 0]
         if first > 0 and other > 0:
             between = 0.0
-            for j in range(ndim):
+            for j in range(1, ndim + 1):
                 halves[k, 0, j] /= first
                 halves[k, 1, j] /= other
                 between += (halves[k, 0, j] - halves[k, 1, j]) ** 2
             gains[k] = first * other / (first + other) * between
-    return second, losses, gains, halves
-
-
-@compiled()
-def assign(points, centers, labels, squares):  # type: ignore[no-untyped-def]
-    """Write the nearest centre of each point and the squared distance to it."""
-    room = rooms(points.shape[1])
-    for begin in range(0, points.shape[0], BLOCK):
-        block = points[begin : begin + BLOCK]
-        numbers, best, _ = nearest(block, centers, room, False)
-        for i in range(block.shape[0]):
-            labels[begin + i], squares[begin + i] = numbers[i], best[i]
 
 
 @compiled()
@@ -385,40 +370,32 @@ def add_residuals(points, weights, centers, labels, squares, radius, unit, table
 
 
 @compiled()
-def grid_cells(points, side, cells):  # type: ignore[no-untyped-def]
-    """Write the row-major number of each point's cell in a grid of [-1, 1]^d with equal sides."""
+def grid_cells(points, side, parts, firsts, found):  # type: ignore[no-untyped-def]
+    """Write the row-major number of each point's cell in a grid of [-1, 1]^d with equal sides.
+
+    With ``parts`` and ``firsts``: the number of its subcell; -1 if the cell has none (``parts`` 1).
+    """
     for i in range(points.shape[0]):
-        number = 0
+        cell = 0
         for j in range(points.shape[1]):
-            number = number * side + min(int((points[i, j] + 1) / 2 * side), side - 1)
-        cells[i] = number
-
-
-@compiled()
-def sub_cells(points, side, cells, parts, firsts, found):  # type: ignore[no-untyped-def]
-    """Write the number of each point's subcell; -1 if its cell has no subcells (``parts`` 1)."""
-    ndim = points.shape[1]
-    for i in range(points.shape[0]):
-        cell = cells[i]
-        split = parts[cell]
-        found[i] = -1
-        if split > 1:
-            number, rest = 0, cell
-            scale = side ** (ndim - 1)
-            for j in range(ndim):
-                corner, rest = rest // scale, rest % scale
-                place = (points[i, j] + 1) / 2 * side - corner
-                number = number * split + min(max(int(place * split), 0), split - 1)
-                scale = scale // side
+            cell = cell * side + min(np.int64((points[i, j] + 1) / 2 * side), side - 1)
+        found[i] = -1 if len(parts) else cell
+        if len(parts) and parts[cell] > 1:
+            number, split = 0, parts[cell]
+            for j in range(points.shape[1]):
+                place = (points[i, j] + 1) / 2 * side
+                place -= min(np.int64(place), side - 1)
+                number = number * split + min(max(np.int64(place * split), 0), split - 1)
             found[i] = firsts[cell] + number
 
 
-@compiled()
-def fraction(one, one_variance, other, other_variance, total, parts, prior, logs):  # type: ignore[no-untyped-def]
-    """Expected share of a total in the first of two halves, from noisy sums and variances of both.
+@compiled(inline="always")
+def fraction(known, total, parts, prior, logs):  # type: ignore[no-untyped-def]
+    """Expected share of a total in the first of two halves; known are noisy sum, variance of both.
 
     Noise is treated as normal. Takes possible shares (m,), their prior, a working array (m,).
     """
+    one, one_variance, other, other_variance = known[0], known[1], known[2], known[3]
     most = -np.inf
     for q in range(len(parts)):
         first, second = one - parts[q] * total, other - (1 - parts[q]) * total
@@ -434,35 +411,14 @@ def fraction(one, one_variance, other, other_variance, total, parts, prior, logs
     return mean / mass
 
 
-@compiled()
-def prefix_sums(values, side, ndim):  # type: ignore[no-untyped-def]
-    """Sums over all cells before each corner of a grid, row-major, shape ((side + 1)^ndim,)."""
-    wide = side + 1
-    sums = np.zeros(wide**ndim)
-    for cell in range(side**ndim):
-        place, rest, stride = 0, cell, 1
-        for _ in range(ndim):
-            place += (rest % side + 1) * stride
-            rest //= side
-            stride *= wide
-        sums[place] = values[cell]
-    stride = 1
-    for _ in range(ndim):
-        for place in range(wide**ndim):
-            if (place // stride) % wide > 0:
-                sums[place] += sums[place - stride]
-        stride *= wide
-    return sums
-
-
-@compiled()
+@compiled(inline="always")
 def box_sum(sums, values, side, lows, highs):  # type: ignore[no-untyped-def]
-    """Sum over the cells [lows, highs) of a grid of equal sides, from :func:`prefix_sums`."""
-    ndim, cells, total = len(lows), 1, 0.0
+    """Two sums over the cells [lows, highs) of a grid of equal sides, from its prefix sums."""
+    ndim, cells, one, two = len(lows), 1, 0.0, 0.0
     for j in range(ndim):
         cells *= highs[j] - lows[j]
+    # The sum over the cells is faster if there are not more cells than corners.
     if cells <= 1 << ndim:
-        # The sum over the cells is faster if there are not more cells than corners.
         for cell in range(cells):
             place, rest, stride = 0, cell, 1
             for j in range(ndim - 1, -1, -1):
@@ -470,112 +426,82 @@ def box_sum(sums, values, side, lows, highs):  # type: ignore[no-untyped-def]
                 place += (lows[j] + rest % wide) * stride
                 rest //= wide
                 stride *= side
-            total += values[place]
-        return total
-    for corner in range(1 << ndim):
-        place, sign = 0, 1.0
-        for j in range(ndim):
-            low = (corner >> j) & 1
-            place = place * (side + 1) + (lows[j] if low else highs[j])
-            if low:
-                sign = -sign
-        total += sign * sums[place]
-    return total
+            one += values[place, 0]
+            two += values[place, 1]
+    else:
+        for corner in range(1 << ndim):
+            place, sign = 0, 1.0
+            for j in range(ndim):
+                low = (corner >> j) & 1
+                place = place * (side + 1) + (lows[j] if low else highs[j])
+                sign = -sign if low else sign
+            one += sign * sums[place, 0]
+            two += sign * sums[place, 1]
+    return one, two
 
 
-@compiled()
-def halve(widths, generator):  # type: ignore[no-untyped-def]
+@compiled(inline="always")
+def halve(low, high, generator):  # type: ignore[no-untyped-def]
     """Choose one of the longest axes at random, and a cut; the axis is -1 for a single cell."""
-    axis, longest = -1, 0.0
-    for j in range(len(widths)):
-        if widths[j] > 1:
-            length = widths[j] * (1 + LONGEST * generator.random())
+    axis, longest, cut = -1, 0.0, 1
+    for j in range(len(low)):
+        if high[j] - low[j] > 1:
+            length = (high[j] - low[j]) * (1 + LONGEST * generator.random())
             if length > longest:
                 axis, longest = j, length
-    if axis < 0:
-        return -1, 0
-    width = widths[axis]
-    if width == 2:
-        return axis, 1
-    cut = int(width * (LEAST_CUT + (1 - 2 * LEAST_CUT) * generator.random()) + 0.5)
-    return axis, min(max(cut, 1), width - 1)
+    if axis >= 0 and high[axis] - low[axis] > 2:
+        width = high[axis] - low[axis]
+        place = width * (LEAST_CUT + (1 - 2 * LEAST_CUT) * generator.random()) + 0.5
+        cut = min(max(np.int64(place), 1), width - 1)
+    return axis, cut
 
 
 @compiled()
-def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, generator, found):  # type: ignore[no-untyped-def]
-    """Add estimated counts of a grid (side^ndim,) to ``found``: halve it, and its halves, to cells.
-
-    A block of at most ``least`` records gets 0. The result is the mean of ``passes`` random ways.
-    """
-    sums, spread = prefix_sums(noisy, side, ndim), prefix_sums(variances, side, ndim)
-    # A stack of blocks: the second half of a block waits here while the first half is halved.
-    deepest = side * ndim + 2
-    lows, highs = np.empty((deepest, ndim), np.int64), np.empty((deepest, ndim), np.int64)
-    waiting = np.empty(deepest)
-    cuts, begins = np.empty(ndim, np.int64), np.empty(ndim, np.int64)
-    widths, logs = np.empty(ndim, np.int64), np.empty(len(parts))
-    for _ in range(passes):
-        for j in range(ndim):
-            lows[0, j], highs[0, j] = 0, side
-        waiting[0], top = total, 0
-        while top >= 0:
-            low, high, sum_ = lows[top], highs[top], waiting[top]
-            if sum_ <= least:
-                top -= 1
-                continue
-            for j in range(ndim):
-                widths[j] = high[j] - low[j]
-            axis, cut = halve(widths, generator)
-            if axis < 0:
-                number = 0
-                for j in range(ndim):
-                    number = number * side + low[j]
-                found[number] += sum_ / passes
-                top -= 1
-                continue
-            for j in range(ndim):
-                cuts[j], begins[j] = high[j], low[j]
-            cuts[axis] = begins[axis] = low[axis] + cut
-            part = fraction(
-                box_sum(sums, noisy, side, low, cuts),
-                box_sum(spread, variances, side, low, cuts),
-                box_sum(sums, noisy, side, begins, high),
-                box_sum(spread, variances, side, begins, high),
-                sum_,
-                parts,
-                prior,
-                logs,
-            )
-            # The first half replaces the whole block; the second half is above it on the stack.
-            for j in range(ndim):
-                lows[top + 1, j], highs[top + 1, j], high[j] = begins[j], high[j], cuts[j]
-            waiting[top + 1], waiting[top] = sum_ * (1 - part), sum_ * part
-            top += 1
-
-
-@compiled()
-def denoise_parts(  # type: ignore[no-untyped-def]
-    noisy, variance, sides, firsts, ndim, totals, parts, prior, least, passes, generator, found
+def denoise(  # type: ignore[no-untyped-def]
+    values, firsts, sums, corners, sides, totals, law, least, passes, generator, blocks, room, found
 ):
-    """Add estimated counts of the subcells of every split cell to ``found``, cell by cell."""
-    for cell in range(len(sides)):
-        if sides[cell] > 1:
-            begin = firsts[cell]
-            end = begin + sides[cell] ** ndim
-            variances = np.full(end - begin, variance)
-            denoise(
-                noisy[begin:end],
-                variances,
-                sides[cell],
-                ndim,
-                totals[cell],
-                parts,
-                prior,
-                least,
-                passes,
-                generator,
-                found[begin:end],
-            )
+    """Add estimated counts of grids to ``found``: halve each grid, and its halves, to cells.
+
+    ``values`` (m, 2): noisy counts and variances of all cells; ``sums``: their prefix sums. A grid
+    has equal sides, the indices of its ``firsts`` cell and of its first corner, and a total. A
+    block of at most ``least`` records gets 0. The result is the mean of ``passes`` random ways.
+    ``law`` (2, m): possible shares of a half, their prior. ``blocks`` and ``room`` are memory.
+    """
+    # A stack of blocks: the second half of a block waits here while the first half is halved.
+    lows, highs = blocks[0], blocks[1]
+    waiting, logs, known = room[0], room[1], room[2]
+    ndim = lows.shape[1]
+    for grid in range(len(sides)):
+        side, counts = sides[grid], found[firsts[grid] :]
+        cells, before = values[firsts[grid] :], sums[corners[grid] :]
+        for _ in range(passes):
+            for j in range(ndim):
+                lows[0, j], highs[0, j] = 0, side
+            waiting[0], top = totals[grid], 0
+            while top >= 0:
+                low, high, sum_ = lows[top], highs[top], waiting[top]
+                if sum_ <= least:
+                    top -= 1
+                    continue
+                axis, cut = halve(low, high, generator)
+                if axis < 0:
+                    number = 0
+                    for j in range(ndim):
+                        number = number * side + low[j]
+                    counts[number] += sum_ / passes
+                    top -= 1
+                    continue
+                # The first half replaces the whole block; the second half is above it on the stack.
+                for j in range(ndim):
+                    lows[top + 1, j], highs[top + 1, j] = low[j], high[j]
+                lows[top + 1, axis] = high[axis] = low[axis] + cut
+                for half in range(2):
+                    known[2 * half], known[2 * half + 1] = box_sum(
+                        before, cells, side, lows[top + half], highs[top + half]
+                    )
+                part = fraction(known, sum_, law[0], law[1], logs)
+                waiting[top + 1], waiting[top] = sum_ * (1 - part), sum_ * part
+                top += 1
 
 
 @compiled()
@@ -596,7 +522,7 @@ def project(points, center, directions, projected):  # type: ignore[no-untyped-d
             projected[i, k] = min(max(place, -1.0), 1.0)
 
 
-@compiled()
+@compiled(inline="always")
 def nearest_two(points, i, centers):  # type: ignore[no-untyped-def]
     """Squared distances of a point to its two nearest centres, and the nearest centre."""
     best, second, own = np.inf, np.inf, 0
@@ -614,28 +540,26 @@ def nearest_two(points, i, centers):  # type: ignore[no-untyped-def]
     return best, second, own
 
 
-@compiled()
-def half_ways(centers):  # type: ignore[no-untyped-def]
-    """Half the distance of each centre to its nearest other centre, shape (K,)."""
-    halves = np.full(centers.shape[0], np.inf)
+@compiled(inline="always")
+def half_ways(centers, halves):  # type: ignore[no-untyped-def]
+    """Write half the distance of each centre to its nearest other centre, shape (K,)."""
+    halves[:] = np.inf
     for k in range(centers.shape[0]):
         for other in range(k):
             half = np.sqrt(square(centers, k, centers, other)) / 2
             halves[k], halves[other] = min(halves[k], half), min(halves[other], half)
-    return halves
 
 
 @compiled()
-def plus_plus(points, weights, first, draws):  # type: ignore[no-untyped-def]
-    """Choose points by D^2 sampling after a given first point; return their indices (K,).
+def plus_plus(points, weights, first, draws, room, chosen):  # type: ignore[no-untyped-def]
+    """Choose points by D^2 sampling after a given first point; write their indices (K,).
 
     Each row of ``draws`` (K - 1, tries) in [0, 1) proposes points; the least error is chosen.
     """
     n, (later, tries) = points.shape[0], draws.shape
-    chosen = np.empty(later + 1, dtype=np.int64)
+    closest, sums, tried, best = room[0], room[1], room[2], room[3]
+    closest[:] = np.inf
     chosen[0] = first
-    closest, sums = np.full(n, np.inf), np.empty(n)
-    tried, best = np.empty(n), np.empty(n)
     for number in range(later + 1):
         least = np.inf
         for one in range(tries if number else 1):
@@ -660,29 +584,27 @@ def plus_plus(points, weights, first, draws):  # type: ignore[no-untyped-def]
         for i in range(n):
             total += weights[i] * closest[i]
             sums[i] = total
-    return chosen
 
 
 @compiled()
-def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-untyped-def]
-    """Run Lloyd's iteration on weighted points, in place; return errors (K,) and losses (K,).
+def weighted_lloyd(  # type: ignore[no-untyped-def]
+    points, weights, centers, most, least, owners, others, room, sums, before
+):
+    """Run Lloyd's iteration on weighted points, in place; write the centres ``before`` the last.
 
-    Stops when the gain is below the share ``least`` of the error, or after ``most`` iterations. A
-    loss is the increase of the sum of squares without the centre. Centres of empty clusters do not
-    move.
+    Stops when the gain is below the share ``least`` of the error, or after ``most`` iterations.
+    Centres of empty clusters do not move. The first row of ``room`` gets errors (K,) before the
+    last; ``owners``, ``others`` and ``room`` are zeros.
 
     A point is compared with all centres only if another may be nearer: the distance to the second
     nearest shrinks at most by the longest move, and a point within half the way from its centre to
     the next has no nearer centre (Hamerly 2010, "Making k-means even faster").
     """
     n, (clusters, ndim) = points.shape[0], centers.shape
-    owners, others = np.zeros(n, dtype=np.int64), np.zeros(n)
-    errors, losses = np.zeros(clusters), np.zeros(clusters)
-    moves, counts, sums = np.zeros(clusters), np.zeros(clusters), np.zeros((clusters, ndim))
+    errors, moves, halves = room[0], room[1], room[2]
     last = np.inf
-    for iteration in range(most):
+    for _ in range(most):
         errors[:] = 0
-        counts[:] = 0
         sums[:] = 0
         farthest = 0
         for k in range(1, clusters):
@@ -692,7 +614,7 @@ def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-un
         for k in range(clusters):
             if k != farthest:
                 next_long = max(next_long, moves[k])
-        halves = half_ways(centers)
+        half_ways(centers, halves)
         for i in range(n):
             weight = weights[i]
             if weight <= 0:
@@ -704,30 +626,26 @@ def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-un
                 best, second, own = nearest_two(points, i, centers)
                 owners[i], others[i] = own, np.sqrt(second)
             errors[own] += weight * best
-            counts[own] += weight
+            sums[own, 0] += weight
             for j in range(ndim):
-                sums[own, j] += weight * points[i, j]
+                sums[own, j + 1] += weight * points[i, j]
         total = 0.0
         for k in range(clusters):
             total += errors[k]
-        ends = total >= last * (1 - least)
-        last = total
-        if ends or iteration == most - 1:
-            for i in range(n):
-                if weights[i] > 0:
-                    best, second, own = nearest_two(points, i, centers)
-                    losses[own] += weights[i] * (second - best)
-        if ends:
+        for k in range(clusters):
+            for j in range(ndim):
+                before[k, j] = centers[k, j]
+        if total >= last * (1 - least):
             break
+        last = total
         for k in range(clusters):
             moves[k] = 0.0
-            if counts[k] > 0:
+            if sums[k, 0] > 0:
                 for j in range(ndim):
-                    new = sums[k, j] / counts[k]
+                    new = sums[k, j + 1] / sums[k, 0]
                     moves[k] += (new - centers[k, j]) ** 2
                     centers[k, j] = new
                 moves[k] = np.sqrt(moves[k])
-    return errors, losses
 
 
 @compiled()

@@ -180,7 +180,7 @@ def subcells(records: Floats, ndim: int, most: int = MOST_SUBCELLS) -> Ints:
 
 def _cells(side: int, points: Floats) -> tuple[NDArray[Any], ...]:
     cells = np.empty(len(points), dtype=np.int64)
-    loops().grid_cells(points, side, cells)
+    loops().grid_cells(points, side, cells[:0], cells[:0], cells)
     return points, cells
 
 
@@ -192,6 +192,6 @@ def _sub_counts(
     side: int, parts: Ints, firsts: Ints, total: int, weights: Weights, points: Floats, cells: Ints
 ) -> Tables:
     found = np.empty(len(points), dtype=np.int64)
-    loops().sub_cells(points, side, cells, parts, firsts, found)
+    loops().grid_cells(points, side, parts, firsts, found)
     inside = found >= 0
     return (tally(found[inside], total, None if weights is None else weights[inside]),)

@@ -95,7 +95,8 @@ def _lloyd(
 ) -> _Found:
     centers = centers.copy()
     labels = np.zeros(len(points), dtype=np.int32) if labels is None else labels.copy()
-    return _Found(centers, labels, loops().lloyd(points, centers, labels, *effort, goal))
+    tables = loops().tables(*centers.shape)
+    return _Found(centers, labels, loops().lloyd(points, centers, labels, *effort, goal, *tables))
 
 
 def _chain(
@@ -125,7 +126,7 @@ def _chain(
 
 def _swapped(points: Floats, best: _Found, tries: int) -> _Found:
     while True:
-        second, losses, gains, halves = loops().prospects(points, best.centers, best.labels)
+        second, losses, gains, halves = prospects(points, best.centers, best.labels)
         # The best ``tries`` pairs consist of these sources and targets.
         sources, targets = np.argsort(losses)[: tries + 1], np.argsort(-gains)[: tries + 1]
         worth = gains[targets] - losses[sources, None]
@@ -142,3 +143,15 @@ def _swapped(points: Floats, best: _Found, tries: int) -> _Found:
                 break
         else:
             return best
+
+
+def prospects(
+    points: Floats, centers: Floats, labels: Labels
+) -> tuple[Labels, Floats, Floats, Floats]:
+    """Second nearest centres (n,); losses (K,) and gains (K,), for ranking; halves (K, 2, d)."""
+    K, d = centers.shape
+    second, losses, gains = np.zeros(len(points), dtype=np.int32), np.zeros(K), np.zeros(K)
+    halves = np.zeros((K, 2, 1 + d))
+    room = loops().tables(K, d)
+    loops().prospects(points, centers, labels, *room, second, losses, gains, halves)
+    return second, losses, gains, halves[:, :, 1:]

@@ -18,6 +18,9 @@ from dpviz.base.arrays import Floats, Ints, Labels
 from dpviz.base.threads import in_threads
 from dpviz.grid.domain import CHUNK
 
+#: Stand for results that are not wanted.
+_NO_LABELS, _NONE, _NO_TABLE = np.empty(0, dtype=np.int32), np.empty(0), np.empty((0, 4))
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -48,7 +51,7 @@ def cluster_sums(points: Floats, centers: Floats) -> Floats:
     """
 
     def add(chunk: slice, table: Floats) -> None:
-        loops().add_sums(points[chunk], centers, table)
+        loops().add_sums(points[chunk], centers, *loops().rooms(points.shape[1]), table)
 
     return _added_up(add, _chunks(points), np.zeros((len(centers), points.shape[1] + 1)))
 
@@ -59,14 +62,14 @@ def fit(points: Floats, centers: Floats, weights: Floats | None = None) -> Fit:
     for chunk in _chunks(points):
         part = points[chunk]
         share = np.ones(len(part)) if weights is None else weights[chunk]
-        loops().add_fit(part, centers, share, table)
+        _assign(part, centers, weights=share, table=table)
     return Fit(*table.T)
 
 
 def assigned(points: Floats, centers: Floats) -> tuple[Labels, Floats]:
     """Number of the nearest centre of each point, and the squared distance to it, shape (n,)."""
     labels, squares = np.empty(len(points), dtype=np.int32), np.empty(len(points))
-    _row_by_row(loops().assign, points, (centers,), labels, squares)
+    _row_by_row(_assign, points, (centers,), labels, squares)
     return labels, squares
 
 
@@ -119,7 +122,7 @@ def wcss(points: Floats, centers: Floats) -> float:
     """Within-cluster sum of squares: the sum of squared distances to the nearest centres."""
 
     def add(chunk: slice, table: Floats) -> None:
-        table += loops().error(points[chunk], centers)
+        table += _assign(points[chunk], centers)
 
     return float(_added_up(add, _chunks(points), np.zeros(1))[0])
 
@@ -176,12 +179,25 @@ def contour_sums(points: Floats, centers: Floats, averages: Floats) -> Floats:
     """Counts, distances and contour coefficients (for averages (K,)) of nearest centres, (K, 3)."""
     table = np.zeros((len(centers), 3))
     for chunk in _chunks(points):
-        loops().add_contours(points[chunk], centers, averages, table)
+        room = loops().rooms(points.shape[1])
+        loops().add_contours(points[chunk], centers, *room, averages, table)
     return table
 
 
+def _assign(
+    points: Floats,
+    centers: Floats,
+    labels: Labels = _NO_LABELS,
+    squares: Floats = _NONE,
+    weights: Floats = _NONE,
+    table: Floats = _NO_TABLE,
+) -> float:
+    room = loops().rooms(points.shape[1])
+    return float(loops().assign(points, centers, *room, labels, squares, weights, table))
+
+
 def _row_by_row(
-    loop: Callable[..., None], points: Floats, fixed: tuple[Floats, ...], *rows: NDArray[Any]
+    loop: Callable[..., object], points: Floats, fixed: tuple[Floats, ...], *rows: NDArray[Any]
 ) -> None:
     """Call a loop for each chunk of points, with fixed arguments and these rows of other arrays."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpviz.base.arrays import Floats, Ints
+from dpviz.base.arrays import Floats
 from dpviz.kmeans.passes import fit, loops
 
 if TYPE_CHECKING:
@@ -148,7 +148,8 @@ def plus_plus(
     draws = np.random.RandomState(int(generator.integers(2**31)))
     first = draws.choice(len(points), p=weights / weights.sum())
     shares = draws.uniform(size=(clusters - 1, tries))
-    chosen: Ints = loops().plus_plus(np.ascontiguousarray(points), weights, first, shares)
+    chosen, room = np.empty(clusters, dtype=np.int64), np.empty((4, len(points)))
+    loops().plus_plus(np.ascontiguousarray(points), weights, first, shares, room, chosen)
     return points[chosen]
 
 

@@ -7,7 +7,7 @@ from operator import itemgetter
 import numpy as np
 
 from dpviz.base.arrays import Floats
-from dpviz.kmeans.passes import loops
+from dpviz.kmeans.passes import fit, loops
 from dpviz.kmeans.start import enough, plus_plus
 
 #: Number of starts; failed swaps after which a search ends, on few points and on all.
@@ -45,7 +45,7 @@ def k_means(
     tried: list[tuple[float, Floats]] = []
     for _ in range(STARTS):
         centers = plus_plus(start, start_weights, clusters, generator, 2 + int(np.log(clusters)))
-        tried.append((float(_lloyd(start, start_weights, centers)[0].sum()), centers))
+        tried.append((float(lloyd(start, start_weights, centers)[0].sum()), centers))
     _, best = min(tried, key=itemgetter(0))
     best = swapped(start, start_weights, best, generator, FEW_SWAPS)
     if len(points) == len(few):
@@ -62,7 +62,7 @@ def swapped(
     1706.09059) with a random choice among the best candidates.
     """
     best = centers.copy()
-    errors, losses = _lloyd(points, weights, best)
+    errors, losses = lloyd(points, weights, best)
     clusters, d = best.shape
     failed = 0
     while failed < failures and clusters > 1:
@@ -78,7 +78,7 @@ def swapped(
         offset = length * direction / np.linalg.norm(direction)
         moved = best.copy()
         moved[useless], moved[worst] = best[worst] + offset, best[worst] - offset
-        moved_errors, moved_losses = _lloyd(points, weights, moved)
+        moved_errors, moved_losses = lloyd(points, weights, moved)
         if moved_errors.sum() < errors.sum() * (1 - BETTER):
             best, errors, losses, failed = moved, moved_errors, moved_losses, 0
         else:
@@ -94,6 +94,12 @@ def _heavy(
     return np.ascontiguousarray(found), np.ascontiguousarray(shares)
 
 
-def _lloyd(points: Floats, weights: Floats, centers: Floats) -> tuple[Floats, Floats]:
-    errors, losses = loops().weighted_lloyd(points, weights, centers, ITERATIONS, GAIN)
-    return errors, losses
+def lloyd(
+    points: Floats, weights: Floats, centers: Floats, most: int = ITERATIONS, least: float = GAIN
+) -> tuple[Floats, Floats]:
+    """Run Lloyd's iteration in place; return errors and losses before the last step, each (K,)."""
+    (n, d), clusters = points.shape, len(centers)
+    room, before = np.zeros((3, clusters)), np.empty((clusters, d))
+    memory = np.zeros(n, dtype=np.int64), np.zeros(n), room, np.empty((clusters, 1 + d)), before
+    loops().weighted_lloyd(points, weights, centers, most, least, *memory)
+    return room[0], fit(points, before, weights).losses

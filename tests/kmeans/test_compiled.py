@@ -32,7 +32,8 @@ def load(path: Path) -> ModuleType:
 
 def labels(loaded: ModuleType) -> list[int]:
     found = np.zeros(len(POINTS), dtype=np.int64)
-    loaded.assign(POINTS, CENTERS, found, np.zeros(len(POINTS)))
+    squares, table = np.zeros(len(POINTS)), np.empty((0, 4))
+    loaded.assign(POINTS, CENTERS, *loaded.rooms(2), found, squares, squares, table)
     return found.tolist()
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpviz.data.dataset import Dataset
 from dpviz.grid.domain import Domain
 from dpviz.kmeans import kernels
-from dpviz.kmeans.denoise import LEAST, PASSES, denoised, denoised_parts, passes, prior
+from dpviz.kmeans.denoise import LEAST, PASSES, denoised, denoised_parts, passes, prefix_sums, prior
 from dpviz.kmeans.grid import onto_simplex
 from dpviz.kmeans.grid_seeds import SPARSE_BOX
 from dpviz.kmeans.methods import METHODS
@@ -44,7 +44,7 @@ from dpviz.kmeans.residual import (
 from dpviz.kmeans.residual_tree import relocated
 from dpviz.kmeans.space import Space
 from dpviz.kmeans.start import best_of, sphere_packing
-from dpviz.kmeans.weighted import swapped
+from dpviz.kmeans.weighted import lloyd, swapped
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant, k_norm
 from dpviz.privacy.noise_source import SeededNoise, Silenced, unit_k_norm
@@ -151,9 +151,11 @@ def test_sums_of_boxes_are_sums_of_cells(seed: int, ndim: int, side: int) -> Non
     ends = np.sort(rng.integers(0, side + 1, (ndim, 2)), axis=1)
     ends[:, 1] = np.maximum(ends[:, 1], np.minimum(ends[:, 0] + 1, side))
     ends[:, 0] = np.minimum(ends[:, 0], ends[:, 1] - 1)
-    sums = kernels.prefix_sums(values.ravel(), side, ndim)
-    found = kernels.box_sum(sums, values.ravel(), side, ends[:, 0], ends[:, 1])
-    assert found == values[tuple(slice(low, high) for low, high in ends)].sum()
+    pairs = np.stack([values.ravel(), 2 * values.ravel()], axis=1)
+    sums, _ = prefix_sums(pairs, np.array([side]), np.array([0]), ndim)
+    found = kernels.box_sum(sums, pairs, side, ends[:, 0], ends[:, 1])
+    expected = values[tuple(slice(low, high) for low, high in ends)].sum()
+    assert found == (expected, 2 * expected)
 
 
 def test_parts_of_cells_are_denoised_each_by_itself() -> None:
@@ -194,13 +196,13 @@ def test_cells_and_subcells_are_those_of_the_finer_grids(seed: int, ndim: int, s
     points = rng.uniform(-1, 1, (200, ndim))
     points[:20] = rng.choice([-1.0, 0.0, 1.0], (20, ndim))
     cells = np.empty(200, dtype=np.int64)
-    kernels.grid_cells(points, side, cells)
+    kernels.grid_cells(points, side, cells[:0], cells[:0], cells)
     places = np.minimum(((points + 1) / 2 * side).astype(int), side - 1)
     np.testing.assert_array_equal(cells, np.ravel_multi_index(tuple(places.T), (side,) * ndim))
     parts = rng.integers(1, 4, side**ndim)
     firsts = np.cumsum(parts**ndim) - parts**ndim
     found = np.empty(200, dtype=np.int64)
-    kernels.sub_cells(points, side, cells, parts, firsts, found)
+    kernels.grid_cells(points, side, parts, firsts, found)
     for row in range(200):
         own = int(parts[cells[row]])
         if own == 1:
@@ -291,19 +293,19 @@ def test_weighted_k_means_is_lloyds(seed: int, clusters: int) -> None:
     weights[rng.integers(60, size=20)] = 0
     start = rng.uniform(-1, 1, (clusters, 3))
     moved = start.copy()
-    kernels.weighted_lloyd(points, weights, moved, 1, 0.0)
+    lloyd(points, weights, moved, 1, 0.0)
     labels = nearest(points, start)
     for k in range(clusters):
         own = weights * (labels == k)
         plain = own @ points / own.sum() if own.sum() else start[k]
         np.testing.assert_allclose(moved[k], plain, atol=1e-12)
-    errors, losses = kernels.weighted_lloyd(points, weights, start.copy(), 1, 0.0)
+    errors, losses = lloyd(points, weights, start.copy(), 1, 0.0)
     found = fit(points, start, weights)
     np.testing.assert_allclose(errors, found.errors, atol=1e-9)
     np.testing.assert_allclose(losses, found.losses, atol=1e-9)
     # After swaps the error is never larger than after Lloyd's iteration alone.
     ended = start.copy()
-    plain_errors, _ = kernels.weighted_lloyd(points, weights, ended, 60, 1e-7)
+    plain_errors, _ = lloyd(points, weights, ended, 60, 1e-7)
     better = swapped(points, weights, start, np.random.default_rng(0), 4)
     assert fit(points, better, weights).errors.sum() <= plain_errors.sum() * (1 + 1e-9)
 
@@ -323,7 +325,7 @@ def test_bounds_of_distances_leave_lloyds_iteration_as_it_is(
     weights[rng.integers(200, size=40)] = 0
     found = rng.uniform(-1, 1, (clusters, ndim))
     plain, last = found.copy(), np.inf
-    errors, losses = kernels.weighted_lloyd(points, weights, found, most, 1e-5)
+    errors, losses = lloyd(points, weights, found, most, 1e-5)
     for _ in range(most):
         step = fit(points, plain, weights)
         if step.errors.sum() >= last * (1 - 1e-5):

@@ -40,6 +40,10 @@ def lattice(columns: int, rows: int, each: int, deviation: float) -> tuple[NDArr
     return points, points.reshape(len(middles), each, 2).mean(axis=1)
 
 
+def lloyd(points: NDArray, centers: NDArray, labels: NDArray, *effort: float) -> float:
+    return kernels.lloyd(points, centers, labels, *effort, *kernels.tables(*centers.shape))
+
+
 # -- the loops ---------------------------------------------------------------------------
 
 
@@ -59,7 +63,7 @@ def test_lloyd_is_that_of_the_definition(seed: int, n: int, K: int, d: int, exac
     start = rng.integers(K, size=n).astype(np.int32)
     for most in (1, 2, 30):
         found, labels = centers.copy(), start.copy()
-        error = kernels.lloyd(points, found, labels, 0.0, most, np.inf)
+        error = lloyd(points, found, labels, 0.0, most, np.inf)
         distances = squares(points, found)
         np.testing.assert_allclose(distances[np.arange(n), labels], distances.min(axis=1))
         assert error == pytest.approx(distances.min(axis=1).sum())
@@ -78,7 +82,7 @@ def test_lloyd_looks_far_enough_after_a_long_step() -> None:
     # nearer to the third centre, which is farther away than twice the cluster's old radius.
     points = np.array([[0.0], *[[10.0]] * 99, [10.2], [-5.1]])
     centers, labels = np.array([[5.0], [15.2], [-5.1]]), np.zeros(102, dtype=np.int32)
-    kernels.lloyd(points, centers, labels, 0.0, 2, np.inf)
+    lloyd(points, centers, labels, 0.0, 2, np.inf)
     assert centers[:, 0].tolist() == pytest.approx([9.9, 10.2, -5.1])
     assert labels[[0, 1, 100, 101]].tolist() == [2, 0, 1, 2]
 
@@ -93,7 +97,7 @@ def test_lloyd_stops_where_it_is_told() -> None:
         "hopeless": (0.0, 10_000, 100.0),
     }.items():
         found, labels = points[:9].copy(), np.zeros(3000, dtype=np.int32)
-        errors[name] = kernels.lloyd(points, found, labels, *effort)
+        errors[name] = lloyd(points, found, labels, *effort)
         assert errors[name] == pytest.approx(wcss(points, found))
     assert max(errors.values()) > errors["coarse"] > errors["whole"] > 100
     assert errors["hopeless"] > errors["whole"]
@@ -111,7 +115,7 @@ def test_prospects_are_those_of_the_definition(seed: int, n: int, K: int, d: int
     rng = np.random.default_rng(seed)
     points, centers = rng.normal(size=(n, d)), rng.normal(size=(K, d))
     labels = nearest(points, centers)
-    second, losses, gains, halves = kernels.prospects(points, centers, labels)
+    second, losses, gains, halves = optimum.prospects(points, centers, labels)
     found = fit(points, centers)
     filled = found.counts > 0
     np.testing.assert_allclose(losses[filled], found.losses[filled], atol=1e-12)

@@ -59,8 +59,7 @@ from dpviz.ui.widgets.strip import Choice
 
 #: Compiled loops of the first method.
 _COMPILED = (
-    *("plus_plus", "lloyd", "prospects", "error", "assign", "grid_cells", "sub_cells"),
-    *("denoise", "denoise_parts", "weighted_lloyd"),
+    *("plus_plus", "lloyd", "prospects", "assign", "grid_cells", "denoise", "weighted_lloyd"),
 )
 
 #: Request of a run: its data with K, its parameters, its seed, and whether the left side shows the
