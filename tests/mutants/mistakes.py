@@ -593,14 +593,13 @@ MISTAKES: dict[str, Mistake] = {
     **_of(
         "server/loop.py",
         "test_loop.py",
-        read_is_forgotten=(
-            "finally:\n            self._awake = False",
-            "finally:\n            pass",
+        a_sleep_is_forgotten=(
+            "        self._awake = False\n        super()._run_once()",
+            "        super()._run_once()",
         ),
-        asked_before_all_is_read=(
-            "        try:\n            super()._read_from_self()  # type: ignore[misc]\n"
-            "        finally:\n            self._awake = False",
-            "        self._awake = False\n        super()._read_from_self()",
+        callbacks_write=(
+            "        self._awake = True\n        super()._process",
+            "        super()._process",
         ),
         each_call_writes=("if not self._awake:", "if True:"),
     ),
