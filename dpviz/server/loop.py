@@ -1,10 +1,9 @@
 """The event loop of the server: it is asyncio's loop, but many calls wake it up only once.
 
-To draw a picture, a page passes about forty messages to the loop, and each of them a second one
-from within the loop. Each call of ``call_soon_threadsafe`` writes a byte to a socket without the
-interpreter lock. With many users, another thread takes the lock each time, so the page waits for it
-each time. One byte is enough to wake the loop up, and while it is awake it needs none. uvloop is no
-way out: its buffer keeps the last 250 KB received, even after the connection is closed.
+For a picture, a page passes about forty messages to the loop, and Streamlit adds a callback to
+each. Each call of ``call_soon_threadsafe`` writes a byte to a socket without the interpreter lock,
+which another thread may take. A loop that sleeps needs one byte, and a loop that is awake none.
+uvloop is no way out: its buffer keeps the last 250 KB received, even after a connection's end.
 """
 
 from __future__ import annotations
@@ -29,10 +28,7 @@ class Loop(asyncio.SelectorEventLoop):
             super()._write_to_self()  # type: ignore[misc]
 
     def _run_once(self) -> None:
-        """Sleep and run callbacks; a callback that is added before the sleep may need a byte.
-
-        The loop looks at its queue after this, so it sees callbacks that were added without a byte.
-        """
+        """Look at the queue, sleep, run callbacks; those that are added from now on need a byte."""
         self._awake = False
         super()._run_once()  # type: ignore[misc]
 
