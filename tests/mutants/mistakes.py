@@ -713,8 +713,8 @@ MISTAKES: dict[str, Mistake] = {
             "self._draw(value, range(already + 1, end + 1), true_runs, work)",
         ),
         a_curve_forgets_what_a_stopped_job_drew=(
-            "seeds.stop, np.concatenate([earlier, rows])",
-            "seeds.stop, rows",
+            "rows = np.concatenate([self._known[value][1], rows])",
+            "pass",
         ),
     ),
     **_of(
