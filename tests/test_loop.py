@@ -1,6 +1,9 @@
 """The server's event loop runs every call from other threads, and few calls write a byte."""
 
 import asyncio
+import os
+import selectors
+import signal
 import sys
 import time
 from threading import Thread
@@ -61,48 +64,80 @@ def test_every_call_is_done_at_once_in_its_order(threads, calls, pause):
         assert [call for one, call in done if one == number] == list(range(calls))
 
 
+class Selector(selectors.DefaultSelector):
+    """At the first sleep, another thread adds a callback: before, or after the sleep has ended."""
+
+    def __init__(self, add, when):
+        super().__init__()
+        self.add, self.when = [add], when
+
+    def select(self, timeout=None):
+        if self.when == "before":
+            self.call()
+        found = super().select(timeout)
+        if self.when == "after":
+            self.call()
+        return found
+
+    def call(self):
+        if self.add:
+            thread = Thread(target=self.add.pop())
+            thread.start()
+            thread.join()
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_call_while_bytes_are_read_does_not_leave_the_loop_asleep(monkeypatch, when):
-    loop, done, read = Loop(), [], asyncio.SelectorEventLoop._read_from_self
-
-    def in_between(loop):
-        if when == "after":
-            read(loop)
-        thread = Thread(target=loop.call_soon_threadsafe, args=(done.append, "between"))
-        thread.start()
-        thread.join()
-        if when == "before":
-            read(loop)
-        Thread(target=lambda: (time.sleep(0.1), loop.call_soon_threadsafe(loop.stop))).start()
-        monkeypatch.setattr(asyncio.SelectorEventLoop, "_read_from_self", read)
-
-    monkeypatch.setattr(asyncio.SelectorEventLoop, "_read_from_self", in_between)
-    loop.call_soon_threadsafe(done.append, "first")
+@pytest.mark.parametrize("first", [True, False])
+def test_a_call_beside_a_sleep_does_not_leave_the_loop_asleep(when, first):
+    done = []
+    loop = Loop(Selector(lambda: loop.call_soon_threadsafe(done.append, "beside"), when))
+    if first:
+        loop.call_soon_threadsafe(done.append, "first")
+    Thread(target=lambda: (time.sleep(0.2), loop.call_soon_threadsafe(loop.stop))).start()
     run_until_stopped(loop)
     loop.close()
-    assert done == ["first", "between"]
+    assert done == ["first"] * first + ["beside"]
 
 
-def test_calls_while_the_loop_is_busy_write_one_byte(written):
+def test_bytes_are_written_only_to_a_loop_that_sleeps(written):
     loop, done = Loop(), []
 
+    def many():
+        for one in range(40):
+            loop.call_soon_threadsafe(done.append, one)
+
     def busy():
-        thread = Thread(
-            target=lambda: [loop.call_soon_threadsafe(done.append, one) for one in range(40)]
-        )
+        thread = Thread(target=many)
         thread.start()
         thread.join()
+        many()
         loop.call_later(0.05, loop.stop)
 
     loop.call_soon(busy)
     loop.run_forever()
-    assert done == list(range(40))
-    assert len(written) == 1
-    # After the byte was read, the next call writes a byte again.
-    loop.call_soon_threadsafe(loop.stop)
+    assert done == 2 * list(range(40))
+    assert not written
+    Thread(target=lambda: (time.sleep(0.1), loop.call_soon_threadsafe(loop.stop))).start()
     run_until_stopped(loop)
-    assert len(written) == 2
+    assert len(written) == 1
     loop.close()
+
+
+def test_a_signal_wakes_a_loop_that_sleeps():
+    loop, done = Loop(), []
+
+    def asked(*_):
+        """Run in the thread of the loop, as Streamlit's handlers do."""
+        loop.call_soon_threadsafe(lambda: (done.append(True), loop.stop()))
+
+    before = signal.signal(signal.SIGUSR1, asked)
+    try:
+        Thread(target=lambda: (time.sleep(0.1), os.kill(os.getpid(), signal.SIGUSR1))).start()
+        run_until_stopped(loop)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    loop.close()
+    assert done
 
 
 def test_an_idle_loop_wakes_up_at_once():

@@ -136,8 +136,8 @@ class Curve:
         self.complete = False
         #: Why some values have no draws; empty if nothing failed.
         self.note = ""
-        # Of each value: the number of seeds that were tried, and the rows (draws, 2).
-        self._known: dict[float, tuple[int, NDArray[np.float64]]] = {}
+        # Of each value: the number of seeds that were tried, the rows (draws, 2), and its point.
+        self._known: dict[float, tuple[int, NDArray[np.float64], Point | None]] = {}
         self._filling = Lock()
 
     @property
@@ -148,16 +148,8 @@ class Curve:
     @property
     def points(self) -> tuple[Point, ...]:
         """What is known now, in the order of the axis."""
-        return tuple(
-            Point(
-                value=value,
-                draws=len(rows),
-                band=band(rows[:, 0]),
-                broken=float(np.median(rows[:, 1])),
-            )
-            for value, (_, rows) in sorted(self._known.copy().items())
-            if np.isfinite(rows).all() and len(rows)
-        )
+        known = sorted(self._known.copy().items())
+        return tuple(point for _, (_, _, point) in known if point)
 
     @cached_property
     def _seconds(self) -> float:
@@ -204,9 +196,17 @@ class Curve:
         with checked(work.check):
             plan = replace(self.plan, seeds=tuple(seeds), **at)
             rows, notes = scores_of(plan, (self.score, BROKEN), true_runs)
-        _, earlier = self._known.get(value, (0, rows[:0]))
-        self._known[value] = seeds.stop, np.concatenate([earlier, rows])
+        if value in self._known:
+            rows = np.concatenate([self._known[value][1], rows])
+        self._known[value] = seeds.stop, rows, _point(value, rows)
         self.note = next(iter(notes), self.note)
+
+
+def _point(value: float, rows: NDArray[np.float64]) -> Point | None:
+    if not (len(rows) and np.isfinite(rows).all()):
+        return None
+    broken = float(np.median(rows[:, 1]))
+    return Point(value=value, draws=len(rows), band=band(rows[:, 0]), broken=broken)
 
 
 def fill_all(curves: Sequence[Curve], *, cancelled: IsCancelled, **_: object) -> bool:

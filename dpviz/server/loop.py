@@ -1,10 +1,9 @@
 """The event loop of the server: it is asyncio's loop, but many calls wake it up only once.
 
-To draw a picture, a page passes about forty messages to the loop. Each call of
-``call_soon_threadsafe`` writes a byte to a socket without the interpreter lock. With many users,
-another thread takes the lock each time, so the page waits for it forty times. One unread byte is
-enough to wake the loop up. uvloop is no way out: its buffer keeps the last 250 KB received, even
-after the connection is closed.
+For a picture, a page passes about forty messages to the loop, and Streamlit adds a callback to
+each. Each call of ``call_soon_threadsafe`` writes a byte to a socket without the interpreter lock,
+which another thread may take. A loop that sleeps needs one byte, and a loop that is awake none.
+uvloop is no way out: its buffer keeps the last 250 KB received, even after a connection's end.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """A loop that does not write a second byte before the first byte is read."""
+    """A loop to which bytes are written only while it sleeps, and then only one byte."""
 
     def __init__(self, *given: Any) -> None:
         self._awake = False
@@ -28,15 +27,15 @@ class Loop(asyncio.SelectorEventLoop):
             self._awake = True
             super()._write_to_self()  # type: ignore[misc]
 
-    def _read_from_self(self) -> None:
-        """Read all bytes before a new byte is allowed: a byte written meanwhile would be lost.
+    def _run_once(self) -> None:
+        """Look at the queue, sleep, run callbacks; those that are added from now on need a byte."""
+        self._awake = False
+        super()._run_once()  # type: ignore[misc]
 
-        Callbacks that were added meanwhile need no byte: the loop runs them before it sleeps.
-        """
-        try:
-            super()._read_from_self()  # type: ignore[misc]
-        finally:
-            self._awake = False
+    def _process_events(self, events: Any) -> None:
+        """Note that the sleep has ended; called before the callbacks run."""
+        self._awake = True
+        super()._process_events(events)  # type: ignore[misc]
 
 
 def _factory(use_subprocess: bool = False) -> type[asyncio.AbstractEventLoop]:

@@ -260,7 +260,7 @@ def gibbs(
     for table in range(TABLES):
         for j in range(bins):
             tables[table, j] = prior[j]
-    weight, parcels = np.empty(bins), np.empty((bins + PARCEL - 1) // PARCEL)
+    weight, parcels = np.zeros(bins + -bins % PARCEL), np.empty((bins + PARCEL - 1) // PARCEL)
     every = (sweeps - sweeps // 3) // found.shape[0]
     rare_of, none_of = np.empty(cells + 1), np.empty(cells + 1)
     for number in range(cells + 1):
@@ -298,12 +298,12 @@ def gibbs(
             few -= 0 < bin_of[cell] < small
             for j in range(1, small):
                 weight[j] *= rare_of[few]
-            # A chain of additions is slow; parcels of bins are added in parallel and searched
-            # first.
+            # A chain of additions is slow; parcels of bins, all of one size, are added in parallel
+            # and searched first.
             whole = 0.0
             for parcel in range(parcels.size):
                 added = 0.0
-                for j in range(parcel * PARCEL, min((parcel + 1) * PARCEL, bins)):
+                for j in range(parcel * PARCEL, (parcel + 1) * PARCEL):
                     added += weight[j]
                 parcels[parcel] = added
                 whole += added

@@ -593,14 +593,13 @@ MISTAKES: dict[str, Mistake] = {
     **_of(
         "server/loop.py",
         "test_loop.py",
-        read_is_forgotten=(
-            "finally:\n            self._awake = False",
-            "finally:\n            pass",
+        a_sleep_is_forgotten=(
+            "        self._awake = False\n        super()._run_once()",
+            "        super()._run_once()",
         ),
-        asked_before_all_is_read=(
-            "        try:\n            super()._read_from_self()  # type: ignore[misc]\n"
-            "        finally:\n            self._awake = False",
-            "        self._awake = False\n        super()._read_from_self()",
+        callbacks_write=(
+            "        self._awake = True\n        super()._process",
+            "        super()._process",
         ),
         each_call_writes=("if not self._awake:", "if True:"),
     ),
@@ -714,8 +713,8 @@ MISTAKES: dict[str, Mistake] = {
             "self._draw(value, range(already + 1, end + 1), true_runs, work)",
         ),
         a_curve_forgets_what_a_stopped_job_drew=(
-            "seeds.stop, np.concatenate([earlier, rows])",
-            "seeds.stop, rows",
+            "rows = np.concatenate([self._known[value][1], rows])",
+            "pass",
         ),
     ),
     **_of(

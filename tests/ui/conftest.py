@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 import pytest
-import streamlit as st
 
 from dpviz.data.reading import apart
 from dpviz.data.reading.reader import QUESTIONS, Reading, packed
 from dpviz.release.rehearsal import rehearse
+from dpviz.ui.session import cache
 
 
 @pytest.fixture(autouse=True)
@@ -24,9 +24,9 @@ def brief_pictures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 @pytest.fixture
 def as_released() -> Iterator[None]:
     """The test compares a picture with the numbers that the library has by default."""
-    st.cache_resource.clear()
+    cache._shared.cache_clear()
     yield
-    st.cache_resource.clear()
+    cache._shared.cache_clear()
 
 
 @pytest.fixture(autouse=True)

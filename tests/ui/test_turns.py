@@ -260,3 +260,42 @@ def test_what_follows_a_slider_has_one_place_in_a_crowd(monkeypatch) -> None:
         found.append(one._turns)
     assert found == [job.LIGHT, job.CROWDED]
     assert job.CROWDED.places == 1
+
+
+class Redrawn(Exception):  # noqa: N818 - no error
+    """The page is drawn again."""
+
+
+def rerun() -> None:
+    raise Redrawn
+
+
+def test_one_fragment_follows_two_jobs_and_redraws_the_page_when_one_ends(monkeypatch) -> None:
+    asked: list[float | None] = []
+    live = []
+
+    def fragment(run_every: float | None) -> object:
+        asked.append(run_every)
+        return lambda draw: live.append(draw) or draw
+
+    monkeypatch.setattr(job.st, "fragment", fragment)
+    monkeypatch.setattr(job.st, "rerun", rerun)
+    tasks = [Steps(), Steps()]
+    jobs = [Job(one) for one in tasks]
+    drawn: list[int] = []
+    for also in (jobs[1], None):
+        job.follow(jobs[0], lambda: drawn.append(1), every=0.5, also=also)
+    assert asked == [0.5, 0.5]
+    assert len(drawn) == 2
+    tasks[1].end.set()
+    until(lambda: not jobs[1].running)
+    with pytest.raises(Redrawn):
+        live[0]()
+    live[1]()
+    assert len(drawn) == 3
+    job.follow(None, lambda: None, also=jobs[1])  # no job runs, so it is not drawn again
+    assert asked[2:] == [None]
+    tasks[0].end.set()
+    until(lambda: not jobs[0].running)
+    with pytest.raises(Redrawn):
+        live[1]()

@@ -82,14 +82,13 @@ def _noise(picture: WaveClusterPicture, run: Run) -> StageCard:
         fact += ", denoised"
         said += "; the picture shows private minus true counts after the method's own denoising"
     added = picture.private.counts - picture.true.counts
+    end = scale_end(added)
     return StageCard(
         name="noise",
         fact=fact,
         said=said,
         parameters=("epsilon", "alpha"),
-        thumbnails=_both(
-            lambda one: of_values(one, scale_end(added), picture.mode), (0 * added, added)
-        ),
+        thumbnails=_both(lambda one: of_values(one, end, picture.mode), (0 * added, added)),
     )
 
 

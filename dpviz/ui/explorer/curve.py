@@ -26,7 +26,7 @@ from dpviz.ui.explorer.large_curve import Drawn as Path
 from dpviz.ui.explorer.large_curve import large_curve
 from dpviz.ui.explorer.settings import RunSettings, second_method
 from dpviz.ui.session.cache import curve_of
-from dpviz.ui.session.job import follow, job_of, pause, start
+from dpviz.ui.session.job import Job, follow, job_of, pause, start
 from dpviz.ui.session.state import UrlState, latest
 from dpviz.ui.widgets.assets import component
 from dpviz.ui.widgets.live_slider import focused_slider
@@ -54,8 +54,8 @@ class _Drawn:
         return title if self.private else f"{title}, not private"
 
 
-def show_curves(state: UrlState, settings: RunSettings, family: Family) -> None:
-    """Give epsilon and the slider that was used last their curves, which a job fills."""
+def show_curves(state: UrlState, settings: RunSettings, family: Family, also: Job | None) -> None:
+    """Give epsilon and the slider that was used last their curves; ``also`` as in ``follow``."""
     job, known = job_of(f"{state.page}:curve job"), f"{state.page}:curves shown"
     if not settings.settled:
         if job:
@@ -94,7 +94,7 @@ def show_curves(state: UrlState, settings: RunSettings, family: Family) -> None:
         }
         _hand_over(known, data)
 
-    follow(job, hand_over, every=_LOOK)
+    follow(job, hand_over, every=_LOOK, also=also)
 
 
 #: An axis, and all that its curve depends on.
@@ -257,14 +257,10 @@ def _breaks(title: str, points: Sequence[Point], sign: str) -> str:
     broken = [at.value for at in points if at.breaks]
     if not broken:
         return f"The median draw of {title} breaks no true cluster"
+    marks, last = f"Marks: the median draw of {title} breaks true clusters", f"{broken[-1]:g}"
     if sign == EPSILON.sign:
-        return (
-            f"Marks: the median draw of {title} breaks true clusters, up to {sign} {broken[-1]:g}"
-        )
-    return (
-        f"Marks: the median draw of {title} breaks true clusters at {len(broken)} of "
-        f"{len(points)} values, {sign} {broken[0]:g} to {broken[-1]:g}"
-    )
+        return f"{marks}, up to {sign} {last}"
+    return f"{marks} at {len(broken)} of {len(points)} values, {sign} {broken[0]:g} to {last}"
 
 
 def _number(one: Band, names: Sequence[str]) -> str:

@@ -113,6 +113,7 @@ class Explorer(ABC):
     #: True run and private run, and the data of their figure.
     runs: Any
     picture: Any
+    job: Job | None = None  # at its end the page is redrawn
 
     def __init__(self, state: UrlState, settings: RunSettings) -> None:
         first = settings.config.method == self.family.first and self.family.name not in PREPARED
@@ -230,7 +231,7 @@ class Explorer(ABC):
                         shown.prepare()
                     raise
                 if curves and not shown.coming:
-                    show_curves(state, replace(settings, settled=settled), cls.family)
+                    show_curves(state, replace(settings, settled=settled), cls.family, shown.job)
         return settled
 
     # -- methods that each family implements
@@ -430,6 +431,8 @@ class Explorer(ABC):
             follow(self.prepare(), count)
         elif late := self.wait():
             board(self._honest(late), self.first_readouts, place)
+        if self.job and not self.settings.curves:
+            follow(self.job, lambda: None)
         return settled
 
     @property

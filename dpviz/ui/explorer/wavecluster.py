@@ -43,7 +43,7 @@ from dpviz.ui.explorer.explorer import Explorer, PrivateChoice, prepared
 from dpviz.ui.explorer.settings import RunSettings
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.session.cache import Grid, run_of, truth_of
-from dpviz.ui.session.job import Job, follow, job_of, pause, start
+from dpviz.ui.session.job import Job, job_of, pause, start
 from dpviz.ui.session.state import UrlState
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.parameters import choice_box, chosen, per_column_switch
@@ -363,7 +363,7 @@ class WaveClusterExplorer(Explorer):
             job = start(_JOB, task, request=self._wanted, heavy=False, after=pause())
             if not pause():
                 job.wait(PATIENCE)
-        follow(job, lambda: None)
+        self.job = job
         self._agreement = self._drawn_agreement()
         return self.readouts() if self._agreement else []
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 import streamlit as st
@@ -34,7 +35,7 @@ from dpviz.wavecluster.truth import Truth, true_config
 T = TypeVar("T")
 
 
-@st.cache_resource(show_spinner=False)
+@cache  # st.cache_resource takes longer, and a change of a slider looks here several times
 def _shared(name: str, size: int) -> LRUCache:
     return LRUCache(size)
 

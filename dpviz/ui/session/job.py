@@ -244,16 +244,18 @@ def current_job(key: str, request: object) -> Job | None:
     return None if job and not job.running and job.request != request else job
 
 
-def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) -> None:
-    """Show the state of a job, in a fragment, every few seconds; redraw the page when it ends."""
+def follow(
+    job: Job | None, draw: Callable[[], None], *, every: float = POLL, also: Job | None = None
+) -> None:
+    """Show a job's state in a fragment every few seconds; redraw the page when a job ends."""
     # To start another job in this fragment, call :func:`start`, then ``st.rerun()``.
-    running = job is not None and job.running
+    running = [one for one in (job, also) if one and one.running]
     # With many sessions, frequent redraws would take more time than the changes of the users.
     every *= max(1.0, sessions() / 4)
 
     @st.fragment(run_every=every if running else None)
     def live() -> None:
-        if running and job is not None and not job.running:
+        if not all(one.running for one in running):
             st.rerun()
         draw()
 

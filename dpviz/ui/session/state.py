@@ -64,6 +64,8 @@ class _Store:
     written: dict[str, str] | None = None
     read: bool = False
     opened: bool = False
+    #: Controls that have had a native widget; to look for one that is missing takes longest.
+    native: set[str] = field(default_factory=set)
     #: How often the program has set each control.
     changes: dict[str, int] = field(default_factory=dict)
     adapted: set[str] = field(default_factory=set)
@@ -223,6 +225,7 @@ class UrlState:
         # If the program sets the value of a widget's key, Streamlit sends it to the browser only
         # once, so it is lost if the run is interrupted, and sending it again may undo a newer
         # choice of the user. So a control that the program sets gets a new widget.
+        self._store.native.add(name)
         value = self.get(name)
         return {"key": self._widget_key(name), initial: value}
 
@@ -253,7 +256,7 @@ class UrlState:
         elif stored != known:
             self._follow_program(name)
             return self._values[name]
-        value = session.get(self._widget_key(name), known)
+        value = session.get(self._widget_key(name), known) if name in self._store.native else known
         if value is not known:
             session[key] = self._values[name] = value
         return value
@@ -284,8 +287,7 @@ class UrlState:
 
     def link(self) -> dict[str, str]:
         """Values of all controls as text for a link."""
-        texts = {name: format_value(self.get(name)) for name in self._controls}
-        return {name: text for name, text in texts.items() if text}
+        return {name: text for name in self._controls if (text := format_value(self.get(name)))}
 
     @property
     def epoch(self) -> int:

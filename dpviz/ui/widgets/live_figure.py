@@ -130,7 +130,7 @@ def _strip(
     value: Any, path: list[str | int], arrays: list[Any], places: list[dict[str, Any]]
 ) -> Any:
     """Copy `value`, and move its numeric arrays to `arrays` and `places`."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {name: _strip(v, [*path, name], arrays, places) for name, v in value.items()}
     if isinstance(value, np.ndarray):
         kind = _SENT_AS.get(value.dtype.kind + str(value.dtype.itemsize))
@@ -140,8 +140,6 @@ def _strip(
         arrays.append(array)
         places.append({"path": path, "type": kind, "shape": array.shape})
         return None
-    if isinstance(value, (list, tuple)) and any(
-        isinstance(v, (Mapping, np.ndarray)) for v in value
-    ):
+    if isinstance(value, (list, tuple)) and any(isinstance(v, (dict, np.ndarray)) for v in value):
         return [_strip(v, [*path, i], arrays, places) for i, v in enumerate(value)]
     return value

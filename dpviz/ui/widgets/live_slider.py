@@ -136,9 +136,8 @@ def live_slider(
         "always": bool(curve and curve.always),
     }
     input_key = f"{key}::input"
-    if not _message(st.session_state.get(input_key)):
+    if not _receive(key, allowed):
         link.dragging = False  # the user left the page while holding the thumb
-    _receive(key, allowed)
     run = get_script_run_ctx(suppress_warning=True)
     _mount(
         key=input_key,
@@ -207,23 +206,24 @@ def _message(state: object, name: str = "state") -> Mapping[str, object]:
     return inner if isinstance(inner, Mapping) else {}
 
 
-def _receive(key: str, allowed: _Range) -> None:
-    """Process the newest message of the browser once; the message may contain anything."""
+def _receive(key: str, allowed: _Range) -> bool:
+    """Process the browser's newest message once, which may be anything; whether there is one."""
     link: _Link = st.session_state[f"{key}::link"]
     message = _message(st.session_state.get(f"{key}::input"))
     seq = message.get("seq")
     if not isinstance(seq, int) or isinstance(seq, bool) or seq <= link.seq:
-        return
+        return bool(message)
     link.seq = seq
     if message.get("focused") is True:
         st.session_state[_FOCUSED] = key
     value = allowed.clamp(message.get("value"))
     if value is None or message.get("epoch") != link.epoch:
-        return
+        return True
     if st.session_state.get(key) != link.returned:
         # The same run has a click, for example on Reset, whose callback ran first. So the program's
         # value replaces the browser's value, which was sent before the click.
-        return
+        return True
     link.returned = value
     link.dragging = message.get("dragging") is True
     st.session_state[key] = value
+    return True
