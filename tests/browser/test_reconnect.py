@@ -253,7 +253,7 @@ def world(playwright_driver: Playwright, tmp_path: Path) -> Iterator[World]:
 
 #: Each part has a fault, "moved" if a control of the pages was moved before, and the pages.
 CASES = {
-    "daily": (("restart", "untouched", ("wavecluster",)),),
+    "daily": (("restart", "moved", ("learn",)),),
     **{
         f"{fault}, {state}": ((fault, state, tuple(HANDS)),)
         for fault in ("restart", "offline", "sleep")
