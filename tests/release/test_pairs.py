@@ -413,6 +413,7 @@ def test_empty_data_are_released_by_every_method(
     assert done.remaining == 0
 
 
+@pytest.mark.some(6)  # the release of a grid is the same code for all methods of a family
 @pytest.mark.daily(besides=("dprefine",))
 @pytest.mark.parametrize("method", [*KMEANS_SPENDING, *SYNOPSES, "privthr", "privthrem", "privqt"])
 def test_grids_of_any_number_of_records_are_released(
