@@ -201,7 +201,7 @@ def _first_methods_are_drawn_at_once() -> None:
 @pytest.fixture(autouse=True, scope="session")
 def _no_session_is_left() -> None:
     """A page without a browser never closes: a thread would collect garbage until the last test."""
-    leave.LOOK = 3600.0
+    leave._watch = lambda: None
 
 
 @pytest.fixture
