@@ -96,9 +96,9 @@ _HEADERS = {
 _PLOTLY = re.compile(r"/component/[\w.]+/plotly\.min\.js")
 _KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
 
-#: Until frame.js has run, the page has no side bar and no style, and its parts would move.
+#: Without frame.js the page has no side bar, and without page.css no style: its parts would move.
 _HIDDEN = (
-    b"<style>html:not([data-dpv-hint]) .stApp{visibility:hidden;animation:dpv-late 0s 8s forwards}"
+    b"<style>.stApp{visibility:hidden;animation:dpv-late 0s 8s forwards}"
     b"@keyframes dpv-late{to{visibility:visible}}</style></head>"
 )
 

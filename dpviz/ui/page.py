@@ -64,6 +64,9 @@ STYLE = style("page")
 #: Paths of the pages with a side bar.
 WITH_SIDE_BAR = ("", *FAMILIES, "compare")
 
+_ALONE = (
+    '<style>@media screen and (min-width:769px){[data-testid="stSidebar"]{display:none}}</style>'
+)
 
 _ENTERED, _SHOWN, _LAST = "app:entered", "app:shown", "app:last"
 
@@ -197,12 +200,13 @@ def _keys() -> str:
 def show_title(title: str, path: str) -> None:
     """Show the page's title as first heading; the heading is hidden if the navigation shows it."""
     # The side bar of the previous page would stay until the run ends, and then move this page.
-    alone = "" if path in WITH_SIDE_BAR else " dpv-alone"
-    st.html(f'<h1 class="dpv-title{alone}">{html.escape(title)}</h1>')
+    # Not by :has(), with which the browser would look at the whole page after each change in it.
+    alone = "" if path in WITH_SIDE_BAR else _ALONE
+    st.html(f'{alone}<h1 class="dpv-title">{html.escape(title)}</h1>')
 
 
 def frame() -> None:
-    """Make the browser fetch plotly.js early, and manage the keyboard focus."""
+    """Make the browser load plotly.js early, and manage the keyboard focus."""
     _mount_frame(key="frame", data=plotly_url(), height=1)
     _mount_keyboard(key="keyboard", height=1)
     _ask_after_reconnect()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -103,6 +104,12 @@ new PerformanceObserver((list) => window.shifts.push(...list.getEntries()
   .filter((one) => !one.hadRecentInput).map((one) => one.value)))
   .observe({ type: "layout-shift", buffered: true });"""
 
+ADDED = """() => {
+  const part = document.createElementNS("http://www.w3.org/2000/svg", "g");
+  document.querySelector(".infolayer").append(part);
+  getComputedStyle(part).fill;
+  part.remove(); }"""
+
 
 @pytest.mark.parametrize("page", daily(PAGES, "".__eq__))
 def test_little_moves_while_the_page_opens_and_during_a_drag(explorer: Callable, page: str) -> None:
@@ -113,6 +120,18 @@ def test_little_moves_while_the_page_opens_and_during_a_drag(explorer: Callable,
     watched.wait_calm()
     assert watched.page.evaluate("performance.now()") > 2000
     assert sum(watched.page.evaluate("window.shifts")) <= 0.1
+    assert restyled(watched.page) < 30
+
+
+def restyled(page: Page) -> int:
+    """Count the elements whose style Chromium computes when the picture gets a new part."""
+    # A rule such as ".page:has(.x) .side" makes it compute the styles of all elements of the page,
+    # for each of the hundreds of parts that Plotly replaces in a picture.
+    browser = page.context.browser
+    browser.start_tracing(page=page, categories=["-*", "devtools.timeline"])
+    page.evaluate(ADDED)
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    return max(one["args"]["elementCount"] for one in events if one["name"] == "UpdateLayoutTree")
 
 
 #: Sizes of frames. Two squares side by side cover at most W / 2H of a frame that is W wide and H

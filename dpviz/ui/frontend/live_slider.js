@@ -265,6 +265,7 @@ class LiveSlider {
     this.format = makeFormat(spec.format);
     this.range.max = String(this.scale.last);
     this.range.disabled = spec.disabled;
+    this.root.host.closest(".stElementContainer").dataset.dpvControl = spec.name; // for page.css
     this.number.disabled = spec.disabled;
     this.label.textContent = spec.label;
     this.range.setAttribute("aria-label", spec.label);

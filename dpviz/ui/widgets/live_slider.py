@@ -120,6 +120,7 @@ def live_slider(
     link: _Link = st.session_state.setdefault(f"{key}::link", _Link(start, start))
     _follow_program(key, link, start, allowed)
     spec = {
+        "name": key.rsplit(":", 1)[-1],
         "label": label,
         "low": allowed.low,
         "high": allowed.high,
