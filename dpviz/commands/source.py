@@ -111,7 +111,7 @@ def _opened(given: argparse.Namespace, *, released: bool) -> Stored:
     """Open files; if this is not for a release, propose two columns, as for a single file."""
     options = Options(
         skip=given.skip,
-        header=False if given.no_header else None,
+        header=_header(given),
         encoding=given.encoding,
         missing=tuple(given.missing or ()),
     )
@@ -158,11 +158,18 @@ def load(given: argparse.Namespace) -> Dataset:
     return data if given.domain not in (None, "data") else _with_far(table, data)
 
 
+def _header(given: argparse.Namespace) -> bool | None:
+    """Whether the first line has the column names; None: detect it."""
+    if given.no_header and given.has_header:
+        raise InputError("--no-header and --has-header exclude each other: leave one of them out.")
+    return False if given.no_header else given.has_header or None
+
+
 def read_for_exploring(given: argparse.Namespace) -> Table:
     """Read the table DATA; messages about unreadable rows are printed when columns are chosen."""
     return read_table(
         _file(given),
-        header=False if given.no_header else None,
+        header=_header(given),
         unreadable="leave out",
         **_reading(given),
     )
@@ -224,7 +231,7 @@ def load_for_release(given: argparse.Namespace) -> Dataset:
         if data.counts is not None and (format_of(given.data) or "text") == "text":
             say("note: a release reads 5.000 as five thousand: write counts as whole numbers")
         return data
-    header = given.header if given.header is not None else False if given.no_header else None
+    header = _header(given) if given.header is None else given.header
     table = read_table(_file(given), header=header, unreadable="missing", **_reading(given))
     unit = given.unit and position_of(given.unit, table.columns, table.name)
     others = [name for axis, name in enumerate(table.columns) if axis != unit]
@@ -299,7 +306,16 @@ def _check_counts(given: argparse.Namespace) -> None:
                 f"--{option} can't be used with --counts: every line of a grid of counts is read "
                 "as numbers; leave it out."
             )
-    for option in ("unit", "columns", "no_header", "header", "grid", "classes", "leave_out"):
+    for option in (
+        "unit",
+        "columns",
+        "no_header",
+        "has_header",
+        "header",
+        "grid",
+        "classes",
+        "leave_out",
+    ):
         if getattr(given, option, None):
             name = option.replace("_", "-")
             raise InputError(

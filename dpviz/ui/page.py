@@ -202,7 +202,7 @@ def show_title(title: str, path: str) -> None:
     # The side bar of the previous page would stay until the run ends, and then move this page.
     # Not by :has(), with which the browser would look at the whole page after each change in it.
     alone = "" if path in WITH_SIDE_BAR else _ALONE
-    st.html(f'{alone}<h1 class="dpv-title">{html.escape(title)}</h1>')
+    st.html(f'<h1 class="dpv-title">{html.escape(title)}</h1>{alone}')
 
 
 def frame() -> None:

@@ -345,7 +345,9 @@ def test_missing_files_and_commands_are_one_sentence(cli, tmp_path):
         assert fragment in err
 
 
-@pytest.mark.parametrize("option", ["--unit=z", "--columns=a,b", "--no-header", "--grid=8"])
+@pytest.mark.parametrize(
+    "option", ["--unit=z", "--columns=a,b", "--no-header", "--has-header", "--grid=8"]
+)
 def test_options_of_points_are_refused_for_counts(cli, tmp_path, option):
     np.save(tmp_path / "c.npy", np.ones((4, 4), dtype=int))
     cap = ["--cap", 2] if "unit" in option else []

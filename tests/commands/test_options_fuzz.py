@@ -151,7 +151,8 @@ VALUES: dict[str, Callable[[random.Random], str]] = {
     "--title": lambda rng: pick(rng, ["A title", "<script>"], TEXTS),
     "--out": lambda rng: pick(rng, OUTS, PATHS),
 }
-FLAGS = ["--json", "--counts", "--no-header", "--resume", "--list", "--help", "--nothing", "-x"]
+FLAGS = ["--json", "--counts", "--no-header", "--has-header", "--resume", "--list", "--help",
+         "--nothing", "-x"]  # fmt: skip
 READING = ["--missing", "--skip", "--encoding", "--part"]
 COMMON = ["--columns", "--domain", "--outside", "--unit", "--cap", "--neighbours", "--seed"]
 OF_WAVECLUSTER = ["--alpha", "--grid", "--density", "--wavelet", "--level", "--synopsis"]

@@ -130,6 +130,21 @@ def test_what_a_person_says_of_a_file_is_taken(cli, tmp_path):
     assert (data["columns"], data["n"]) == (["column 1", "column 2"], 78)
 
 
+def test_numbers_can_be_names(cli, tmp_path):
+    path = tmp_path / "years.csv"
+    path.write_text(
+        "\n".join(["2019,2020", *(f"{lon},{lat}" for lon, lat in zip(LON, LAT, strict=True))])
+    )
+    domain = ("--domain", "0,3000;0,3000", "--method", "privthr", "--json")
+    found = json.loads(cli("run", path, *domain)[1])["data"]
+    assert (found["columns"], found["n"]) == (["column 1", "column 2"], 81)
+    given = json.loads(cli("run", path, *domain, "--has-header")[1])["data"]
+    assert (given["columns"], given["n"]) == (["2019", "2020"], 80)
+    status, _, err = cli("run", path, *domain, "--has-header", "--no-header")
+    assert status == 2
+    assert "--has-header exclude each other" in err
+
+
 @pytest.mark.parametrize("spelling", ["--part", "--sheet", "--layer", "--array"])
 def test_a_part_has_four_spellings(cli, tmp_path, spelling):
     path = tmp_path / "two.npz"

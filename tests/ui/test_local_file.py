@@ -66,11 +66,12 @@ def test_the_command_of_compare_has_the_path_and_how_the_file_is_read(
     text = places.read_text().replace("\n", "\n?,?,0\n", 1)
     places.write_text(f"made by hand\n{text}")
     link = {"methods": "privqt", "draws": 1, "points": 1, "g": 8, "skip": 1, "missing": "?"}
+    link["format"] = "names"
     test = name_path(opened("compare", data="own", **link), places)
     assert not test.error
     (code,) = (one.value for one in test.code if one.language == "shell")
     words = shlex.split(code)
-    assert words[3:7] == ["sweep", str(places), "--skip=1", "--missing=?"]
+    assert words[3:8] == ["sweep", str(places), "--skip=1", "--missing=?", "--has-header"]
     assert "The commands repeat all runs." in told(test)
     monkeypatch.chdir(places.parent)
     assert main(words[3:]) == 0

@@ -251,7 +251,7 @@ def file_words(own: OwnData) -> tuple[str, ...]:
     file, options = st.session_state.get(_FILE), own.loaded.token[1].options
     path = os.path.abspath(file) if isinstance(file, LocalFile) and own.loaded.local else None
     said = reading_words({one: value for one, value in options.items() if one != "header"})
-    said += ["--no-header"] * (options.get("header") is False)
+    said += {None: [], False: ["--no-header"], True: ["--has-header"]}[options.get("header")]
     leaves_out = ["--leave-out"] * (own.current.unread is not None)
     return (path or own.current.name, *said, *leaves_out)
 
