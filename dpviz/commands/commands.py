@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -11,12 +13,26 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dpviz.base.errors import shown
 from dpviz.base.tables import read_beside
-from dpviz.commands.columns import columns_of
 
 if TYPE_CHECKING:
     from dpviz.family.comparison import Report
 
 T = TypeVar("T")
+
+
+def columns_option(names: Iterable[str]) -> str:
+    """Format names for ``--columns``; names with a comma are quoted, as in a CSV file."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
+
+
+def columns_of(option: str) -> list[str]:
+    """Inverse of :func:`columns_option`; raises ValueError if the text has several lines."""
+    try:
+        return next(csv.reader([option]), [])
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
 
 
 def _typed(read: Callable[[str], T], problem: str) -> Callable[[str], T]:

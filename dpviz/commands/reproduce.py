@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpviz.commands.columns import columns_option
+from dpviz.commands.commands import columns_option
 from dpviz.families import CARDS, family_of
 from dpviz.family.card import Card
 from dpviz.family.trial import Configuration

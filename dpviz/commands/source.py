@@ -299,6 +299,12 @@ def _sample(name: str, given: argparse.Namespace) -> Dataset:
     return data.select(given.columns) if given.columns else data
 
 
+#: Options of records, which a grid of counts does not have.
+_OF_RECORDS = (
+    "unit", "columns", "no_header", "has_header", "header", "grid", "classes", "leave_out",
+)  # fmt: skip
+
+
 def _check_counts(given: argparse.Namespace) -> None:
     for option in ("skip", "encoding", "missing"):
         if getattr(given, option) not in (None, ()):
@@ -306,16 +312,7 @@ def _check_counts(given: argparse.Namespace) -> None:
                 f"--{option} can't be used with --counts: every line of a grid of counts is read "
                 "as numbers; leave it out."
             )
-    for option in (
-        "unit",
-        "columns",
-        "no_header",
-        "has_header",
-        "header",
-        "grid",
-        "classes",
-        "leave_out",
-    ):
+    for option in _OF_RECORDS:
         if getattr(given, option, None):
             name = option.replace("_", "-")
             raise InputError(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
-TABLES: dict[str, Any] = tomllib.loads(
-    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-)
+from dpviz.base.tables import read_beside
+
+TABLES: dict[str, Any] = read_beside(__file__, Any)
 WORDS: dict[str, list[str]] = TABLES["words"]

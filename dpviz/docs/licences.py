@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
+from typing import Any
 
-LICENCES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+from dpviz.base.tables import read_beside
+
+LICENCES: dict[str, Any] = read_beside(__file__, Any)

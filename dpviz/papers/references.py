@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from dpviz import __version__
 from dpviz.base.latex import entry, escaped
+from dpviz.base.tables import read_beside
 from dpviz.family.card import Card
 
 TITLE = "dpviz"
@@ -20,7 +20,7 @@ AUTHOR = "The dpviz maintainers"
 #: Year of the version, and the project's address on the web; "" while it has none.
 YEAR, ADDRESS = 2026, ""
 
-_READ = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_READ = read_beside(__file__, Any)
 
 #: Full names of venues, by their abbreviations.
 _PROCEEDINGS: dict[str, str] = _READ["proceedings"]

@@ -20,8 +20,8 @@ from streamlit.testing.v1 import AppTest
 from dpviz.base.errors import InputError
 from dpviz.base.latex import escaped
 from dpviz.base.numbers import readable
-from dpviz.commands.columns import columns_of, columns_option
 from dpviz.commands.command_line import main
+from dpviz.commands.commands import columns_of, columns_option
 from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.samples import load_sample, sample
 from dpviz.data.units import cap_records

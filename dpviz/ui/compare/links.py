@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from dpviz.commands.columns import columns_option
+from dpviz.commands.commands import columns_option
 from dpviz.experiments.sweep import Plan
 from dpviz.families import CARDS, PARAMETERS
 from dpviz.ui.compare.runs import SweepRequest, families_of, fitting, is_sample

@@ -14,7 +14,7 @@ import streamlit as st
 from dpviz.base.errors import InputError, shown
 from dpviz.base.formats import RELEASED, TYPED, format_of
 from dpviz.base.replace import replacing
-from dpviz.commands.columns import columns_of
+from dpviz.commands.commands import columns_of
 from dpviz.data.conversion import as_csv, free_name
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.apart import UploadedTable

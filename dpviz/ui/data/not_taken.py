@@ -7,7 +7,7 @@ from typing import Any
 
 from dpviz.base.errors import shown
 from dpviz.base.numbers import series
-from dpviz.commands.columns import columns_of
+from dpviz.commands.commands import columns_of
 from dpviz.data.samples import sample
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, family_of
 from dpviz.family.parameter import CHOOSE, Parameter

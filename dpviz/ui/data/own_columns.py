@@ -10,7 +10,7 @@ from itertools import permutations
 import streamlit as st
 
 from dpviz.base.errors import InputError, shown
-from dpviz.commands.columns import columns_of, columns_option
+from dpviz.commands.commands import columns_of, columns_option
 from dpviz.data.dataset import Dataset
 from dpviz.data.geographic import lon_first, placed
 from dpviz.data.reading.apart import UploadedTable

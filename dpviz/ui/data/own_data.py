@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import counted
-from dpviz.commands.columns import columns_of
+from dpviz.commands.commands import columns_of
 from dpviz.commands.reproduce import reading_words
 from dpviz.data.cities import exchanged
 from dpviz.data.reading.unread import NO_ROWS, UnreadableError

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.base.errors import InputError, shown
-from dpviz.commands.columns import columns_of, columns_option
+from dpviz.commands.commands import columns_of, columns_option
 from dpviz.data.dataset import Classes
 from dpviz.data.samples import Sample, sample, sample_names
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, settings_of
