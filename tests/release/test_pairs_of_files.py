@@ -350,8 +350,8 @@ def outcome(form: Any, data: bytes, folder: Path, unit: str | None) -> Any:
     given = {
         "data": str(path), "part": None, "skip": None, "encoding": None, "missing": None,
         "columns": form.columns, "unit": unit, "header": None,
-        "no_header": False, "counts": False, "grid": None, "classes": None, "labels": None,
-        "domain": None,
+        "no_header": False, "has_header": False, "counts": False, "grid": None, "classes": None,
+        "labels": None, "domain": None,
     } | form.given()  # fmt: skip
     said = io.StringIO()
     with redirect_stderr(said), redirect_stdout(said):
