@@ -7,7 +7,7 @@ from importlib.metadata import metadata
 import pytest
 
 from dpviz.data.samples import sample, sample_names
-from dpviz.docs.licences import LICENCES
+from dpviz.ui.reference.about import LICENCES
 from tests.support import ROOT
 
 PACKAGES, EXTRAS, FILES = (LICENCES[name] for name in ("packages", "extras", "files"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -294,7 +293,7 @@ _SHOWN_AS = {
 
 def read_paper(file: Path) -> tuple[Paper, list[Row]]:
     """Read a paper and its rows."""
-    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    tables = read_table_file(file, Any)
     paper = Paper(**tables.pop("paper"))
     return paper, [_row(name, table) for name, table in tables.items()]
 

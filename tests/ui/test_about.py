@@ -2,10 +2,10 @@
 
 from dpviz import __version__
 from dpviz.data.samples import sample, sample_names
-from dpviz.docs.licences import LICENCES
 from dpviz.families import CARDS
 from dpviz.papers.references import REFERENCES
 from dpviz.ui.messages import plain_text
+from dpviz.ui.reference.about import LICENCES
 from tests.support.links import opened
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import streamlit as st
 
 from dpviz import __version__
 from dpviz.base.lazy import pandas as pd
+from dpviz.base.tables import read_beside
 from dpviz.data.samples import sample, sample_names
-from dpviz.docs.licences import LICENCES
 from dpviz.families import CARDS
 from dpviz.papers.references import ABSTRACT, LICENCE, REFERENCES, bibtex, our_bibtex
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.session.address import where_files_go
 from dpviz.ui.session.state import UrlState
+
+#: Licences of packages and data, which the file NOTICE repeats.
+LICENCES: dict[str, Any] = read_beside(__file__, Any, "licences")
 
 _FLAW = (
     "If you find that a method, a release or a page of dpviz breaks a privacy promise, tell the "
