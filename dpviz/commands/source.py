@@ -158,11 +158,12 @@ def load(given: argparse.Namespace) -> Dataset:
     return data if given.domain not in (None, "data") else _with_far(table, data)
 
 
-def _header(given: argparse.Namespace) -> bool | None:
-    """Whether the first line has the column names; None: detect it."""
-    if given.no_header and given.has_header:
-        raise InputError("--no-header and --has-header exclude each other: leave one of them out.")
-    return False if given.no_header else given.has_header or None
+def _header(given: argparse.Namespace) -> Any:
+    """Line of names that is given; or whether the first line has the names, None: detect it."""
+    line = getattr(given, "header", None)
+    if given.has_header and (given.no_header or line is not None):
+        raise InputError("--has-header excludes --no-header and --header: leave one of them out.")
+    return line if line is not None else False if given.no_header else given.has_header or None
 
 
 def read_for_exploring(given: argparse.Namespace) -> Table:
@@ -231,8 +232,7 @@ def load_for_release(given: argparse.Namespace) -> Dataset:
         if data.counts is not None and (format_of(given.data) or "text") == "text":
             say("note: a release reads 5.000 as five thousand: write counts as whole numbers")
         return data
-    header = _header(given) if given.header is None else given.header
-    table = read_table(_file(given), header=header, unreadable="missing", **_reading(given))
+    table = read_table(_file(given), header=_header(given), unreadable="missing", **_reading(given))
     unit = given.unit and position_of(given.unit, table.columns, table.name)
     others = [name for axis, name in enumerate(table.columns) if axis != unit]
     if given.columns is None and len(others) > 2:

@@ -64,7 +64,7 @@ STYLE = style("page")
 #: Paths of the pages with a side bar.
 WITH_SIDE_BAR = ("", *FAMILIES, "compare")
 
-_ALONE = "<style>@media screen and (min-width:769px){.stSidebar{display:none}}</style>"
+_ALONE = "<style>:root{--dpv-alone:1}@media (min-width:769px){.stSidebar{display:none}}</style>"
 
 _ENTERED, _SHOWN, _LAST = "app:entered", "app:shown", "app:last"
 

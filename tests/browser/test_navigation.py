@@ -35,6 +35,8 @@ def test_five_doors_lead_to_all_pages(
     assert links(page, HEADER) == (DOORS, ["Explore"])
     assert links(page, BEHIND) == (["WaveCluster", "k-means"], ["WaveCluster"])
     assert page.locator(HEADER).bounding_box()["height"] <= 40
+    first = page.get_by_role("link", name="Explore").first
+    beside_side_bar = first.bounding_box()["x"]
     # One click leads from one explorer to the other, and the door stays marked.
     watched.go("k-means")
     page.wait_for_url("**/kmeans?**")
@@ -44,6 +46,8 @@ def test_five_doors_lead_to_all_pages(
     watched.go("Papers")
     expect(page).to_have_title("Papers · dpviz")
     assert links(page, HEADER) == (DOORS, ["Evidence"])
+    watched.wait_idle()
+    assert abs(first.bounding_box()["x"] - beside_side_bar) < 30
     assert links(page, BEHIND) == (["Benchmark", "Audit", "Papers"], ["Papers"])
     # A door leads to the page that was last open behind it.
     watched.go("Explore")

@@ -849,7 +849,10 @@ def test_a_first_record_taken_for_names_is_not_published(
         # No record may reveal the number of columns or their separator.
         status, _, said = run(capsys, *given, "--columns", "2,3", "--no-header")
         assert (status, "give it as the header" in said) == (2, True)
-        status, _, _ = run(capsys, *given, "--columns", "2,3", "--header", "who,x,y")
+        line = ("--columns", "2,3", "--header", "who,x,y")
+        status, _, said = run(capsys, *given, *line, "--has-header")
+        assert (status, "--has-header excludes" in said) == (2, True)
+        status, _, _ = run(capsys, *given, *line)
         assert status == 0
         names = json.loads((tmp_path / "o" / "release.json").read_text())["domain"]["columns"]
         assert names == ["x", "y"]
