@@ -98,8 +98,8 @@ _KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
 
 #: Without frame.js the page has no side bar, and without page.css no style: its parts would move.
 _HIDDEN = (
-    b"<style>.stApp{visibility:hidden;animation:dpv-late 0s 8s forwards}"
-    b"@keyframes dpv-late{to{visibility:visible}}</style></head>"
+    b"<style>.stApp{opacity:0;animation:dpv-late 0s 8s forwards}"
+    b"@keyframes dpv-late{to{opacity:1}}</style></head>"
 )
 
 _LOG = logging.getLogger(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
@@ -11,6 +12,7 @@ from playwright.sync_api import Page
 from dpviz.figures import kmeans, wavecluster
 from tests.browser.conftest import Watched
 from tests.browser.test_first_minute import drag
+from tests.support import ROOT
 from tests.support.tiers import daily
 
 #: Part of the window that the frames of both maps cover, without scrolling.
@@ -104,6 +106,9 @@ new PerformanceObserver((list) => window.shifts.push(...list.getEntries()
   .filter((one) => !one.hadRecentInput).map((one) => one.value)))
   .observe({ type: "layout-shift", buffered: true });"""
 
+#: Windows in which pages open: a laptop, a phone, a tablet, and a phone on its side.
+WINDOWS = [(1280, 720), (390, 844), (1024, 768), (844, 390)]
+
 ADDED = """() => {
   const part = document.createElementNS("http://www.w3.org/2000/svg", "g");
   document.querySelector(".infolayer").append(part);
@@ -111,9 +116,13 @@ ADDED = """() => {
   part.remove(); }"""
 
 
-@pytest.mark.parametrize("page", daily(PAGES, "".__eq__))
-def test_little_moves_while_the_page_opens_and_during_a_drag(explorer: Callable, page: str) -> None:
-    watched = explorer(page, (1280, 720), SHIFTS)
+@pytest.mark.daily("-size0", "-size1")
+@pytest.mark.parametrize("size", WINDOWS)
+@pytest.mark.parametrize("page", PAGES)
+def test_little_moves_while_the_page_opens_and_during_a_drag(
+    explorer: Callable, page: str, size: tuple[int, int]
+) -> None:
+    watched = explorer(page, size, SHIFTS)
     watched.wait_calm()
     drag(watched, 0.1, 0.4, steps=12)
     watched.page.mouse.up()
@@ -121,6 +130,24 @@ def test_little_moves_while_the_page_opens_and_during_a_drag(explorer: Callable,
     assert watched.page.evaluate("performance.now()") > 2000
     assert sum(watched.page.evaluate("window.shifts")) <= 0.1
     assert restyled(watched.page) < 30
+
+
+@pytest.mark.exhaustive(reason="the same style sheet keeps the place of an explorer's parts")
+@pytest.mark.parametrize("size", WINDOWS)
+@pytest.mark.parametrize("path", sorted((ROOT / "pages").glob("*.py")), ids=lambda path: path.stem)
+def test_little_moves_while_any_page_opens(
+    app_url: Callable, open_page: Callable, path: Path, size: tuple[int, int]
+) -> None:
+    def watch(shown: Page) -> None:
+        shown.set_viewport_size({"width": size[0], "height": size[1]})
+        shown.add_init_script(SHIFTS)
+
+    page = "" if path.stem == "wavecluster" else path.stem
+    watched = open_page(f"{app_url('app.py')}/{page}", before=watch)
+    watched.page.wait_for_selector("h1", state="attached")
+    watched.page.wait_for_timeout(1000)  # an empty page is calm, too
+    watched.wait_calm()
+    assert sum(watched.page.evaluate("window.shifts")) <= 0.1
 
 
 def restyled(page: Page) -> int:

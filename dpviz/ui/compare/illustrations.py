@@ -100,7 +100,7 @@ def _worker_times(one: TimeFigure, state: UrlState) -> None:
 
 def _show(name: str, stamp: Stamp, shown: Panels, about: str) -> None:
     show_panels(
-        shown, stamp, key="compare:illustration", base_name=f"{stamp.name} {name}", about=about
+        shown, stamp, key="compare:own figure", base_name=f"{stamp.name} {name}", about=about
     )
 
 

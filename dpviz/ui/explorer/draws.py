@@ -138,7 +138,7 @@ def _show(setting: Setting, draws: Draws) -> None:
     seeds = f"seeds {draws.seeds[0]} to {draws.seeds[-1]}"
     stamp = replace(setting.stamp, facts=(*setting.stamp.facts, seeds))
     show_panels(
-        maps, stamp, key=setting.key("maps"), base_name=f"{name} many draws", about="draws maps"
+        maps, stamp, key=setting.key("figure"), base_name=f"{name} many draws", about="draws maps"
     )
     strips = figures.strips(
         draws, position, true, theme_mode(), setting.stamp.title, bounds=setting.bounds, means=means
@@ -146,7 +146,7 @@ def _show(setting: Setting, draws: Draws) -> None:
     show_panels(
         strips,
         stamp,
-        key=setting.key("strips"),
+        key=setting.key("strips figure"),
         base_name=f"{name} scores of many draws",
         about="draws strips",
     )

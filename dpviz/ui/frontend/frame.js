@@ -158,7 +158,7 @@ const FOLDED = [769, 1150]; // pixels; Streamlit itself folds it on a phone
 function foldOnce() {
   const button = document.querySelector("[data-testid=stSidebarCollapseButton] button");
   if (window.dpvizFolded || !button) return;
-  window.dpvizFolded = true;
+  window.dpvizFolded = setTimeout(() => root.toggleAttribute("data-dpv-folded", true), 1500);
   const narrow = innerWidth >= FOLDED[0] && innerWidth < FOLDED[1];
   if (narrow && EXPLORES.test(location.pathname)) button.click();
 }

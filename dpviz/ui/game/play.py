@@ -40,7 +40,7 @@ def drawn(game: Game, guess: Callable[[int, bool], Any]) -> None:
     show_panels(
         result_picture(game.case, game.epsilon, game.missed or now.seen, theme_mode()),
         MADE_UP,
-        key="game:picture",
+        key="game:figure",
         base_name="dpviz in or out",
         about="game",
     )
@@ -94,7 +94,7 @@ def scores(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float, *, key
     show_panels(
         score_figure(rows, limit, f"Right guesses · ε {epsilon:g}", theme_mode()),
         MADE_UP,
-        key=key,
+        key=f"{key} figure",
         base_name="dpviz in or out score",
         about="game score",
     )
@@ -299,7 +299,7 @@ def _live(code: str) -> None:
     show_panels(
         telling_bars(score.without, score.joined, case.telling, theme_mode()),
         MADE_UP,
-        key="game:histogram",
+        key="game:histogram figure",
         base_name="dpviz in or out class",
         about="game class",
     )

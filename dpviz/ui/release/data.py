@@ -193,7 +193,7 @@ def _draw_box(state: DataState, columns: tuple[str, ...], domain: Domain) -> Non
     panels = where_map(across, domain.select(axes) if known else None, theme_mode())
     box = live_figure(
         panels.spec(),
-        key="release:where",
+        key="release:place figure",
         height=panels.height,
         alt=panels.alt,
         base_name="dpviz domain",

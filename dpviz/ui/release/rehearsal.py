@@ -376,7 +376,7 @@ def _maps(plan: Plan, draft: ReleaseDraft) -> None:
     show_panels(
         panels,
         replace(PUBLIC, shows="public data"),
-        key="release:rehearsal maps",
+        key="release:rehearsal figure",
         base_name="dpviz rehearsal",
         about="rehearsal",
     )
