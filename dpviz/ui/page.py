@@ -59,12 +59,10 @@ KEYS = {
     "Escape": "end Present, close a note",
 }
 
-STYLE = style("page")
+STYLE, _ALONE = style("page"), style("alone")
 
 #: Paths of the pages with a side bar.
 WITH_SIDE_BAR = ("", *FAMILIES, "compare")
-
-_ALONE = "<style>:root{--dpv-alone:1}@media (min-width:769px){.stSidebar{display:none}}</style>"
 
 _ENTERED, _SHOWN, _LAST = "app:entered", "app:shown", "app:last"
 

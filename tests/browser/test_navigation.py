@@ -48,6 +48,9 @@ def test_five_doors_lead_to_all_pages(
     assert links(page, HEADER) == (DOORS, ["Evidence"])
     watched.wait_idle()
     assert abs(first.bounding_box()["x"] - beside_side_bar) < 30
+    # The logo stays, and nothing else of the side bar of the explorer.
+    expect(page.get_by_role("img", name="Logo")).to_be_in_viewport()
+    assert page.get_by_test_id("stSidebar").bounding_box()["height"] < 40
     assert links(page, BEHIND) == (["Benchmark", "Audit", "Papers"], ["Papers"])
     # A door leads to the page that was last open behind it.
     watched.go("Explore")
