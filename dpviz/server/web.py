@@ -97,9 +97,10 @@ _PLOTLY = re.compile(r"/component/[\w.]+/plotly\.min\.js")
 _KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
 
 #: Without frame.js the page has no side bar, and without page.css no style: its parts would move.
+#: Browsers count the shifts of a part of no opacity as none, but not those of an invisible part.
 _HIDDEN = (
-    b"<style>.stApp{opacity:0;animation:dpv-late 0s 8s forwards}"
-    b"@keyframes dpv-late{to{opacity:1}}</style></head>"
+    b"<style>.stApp{opacity:0;pointer-events:none;animation:dpv-late 0s 8s forwards}"
+    b"@keyframes dpv-late{to{opacity:1;pointer-events:auto}}</style></head>"
 )
 
 _LOG = logging.getLogger(__name__)

@@ -134,22 +134,22 @@ def _technique(state: UrlState) -> bool:
     job = job_of(_JOB)
     if job and job.result is not None:
         st.session_state[_RESULT] = job.result
-    follow(job, lambda: _draws_progress(state))
-    experiment: MembershipExperiment | None = st.session_state.get(_RESULT)
-    if experiment is not None:
-        show_panels(
-            membership_bars(experiment, theme_mode()),
-            MADE_UP,
-            key="audit:story figure",
-            base_name=f"dpviz one person {experiment.method} {experiment.variant}",
-            about="membership",
-        )
-        meaning, measured = experiment_in_words(experiment)
-        st.markdown(meaning)
-        st.caption(measured)
-        csv_button(
-            "dpviz-one-person-draws", partial(membership_frame, experiment), key="audit:story table"
-        )
+    with st.container(key="audit:story"):
+        follow(job, lambda: _draws_progress(state))
+        experiment: MembershipExperiment | None = st.session_state.get(_RESULT)
+        if experiment is not None:
+            show_panels(
+                membership_bars(experiment, theme_mode()),
+                MADE_UP,
+                key="audit:story figure",
+                base_name=f"dpviz one person {experiment.method} {experiment.variant}",
+                about="membership",
+            )
+            meaning, measured = experiment_in_words(experiment)
+            st.markdown(meaning)
+            st.caption(measured)
+            table = partial(membership_frame, experiment)
+            csv_button("dpviz-one-person-draws", table, key="audit:story table")
     return slider.settled
 
 

@@ -146,7 +146,7 @@ def _show(setting: Setting, draws: Draws) -> None:
     show_panels(
         strips,
         stamp,
-        key=setting.key("strips figure"),
+        key=setting.key("strips"),
         base_name=f"{name} scores of many draws",
         about="draws strips",
     )

@@ -33,7 +33,6 @@ function focusAgain() {
 
 // The help text of a figure stays open when another figure replaces the figure.
 const toggled = new WeakMap();
-
 const KEPT = ".dpv-about, .dpv-lesson details";
 
 function keepOpen({ target }) {
@@ -103,7 +102,6 @@ function closeHint() {
 }
 
 let firstEpsilon;
-
 function watchHint({ type, target }) {
   if (document.documentElement.dataset.dpvHint === "closed") return;
   const epsilon = PLACES.epsilon()?.value;
@@ -131,11 +129,12 @@ const PLACES = {
 // to its picture.
 const EXPLORES = /(^|\/)(wavecluster|kmeans|learn)?$/; // the start page is an explorer
 const hasStage = () => EXPLORES.test(location.pathname) || location.pathname.endsWith("/compare");
+const FAULT = `[data-testid=stMain] [data-testid=stException],
+  :is(.st-key-explorer, [data-testid=stMain]:not(:has(.st-key-explorer))) [data-testid=stAlert]:not(.st-key-dpv-corrected *)`;
 const MARKS = {
   // The first picture may take a while, and an empty page would look broken.
   waits: () => EXPLORES.test(location.pathname) && !PLACES.picture() &&
-    document.querySelector("[data-testid=stMain] h1") &&
-    !document.querySelector("[data-testid=stMain] [data-testid=stAlert]:not(.st-key-dpv-corrected *)"),
+    document.querySelector("[data-testid=stMain] h1") && !document.querySelector(FAULT),
   explorer: () => EXPLORES.test(location.pathname),
   lesson: () => document.querySelector(".dpv-lesson"),
   projector: () => document.querySelector(".dpv-projector"),
@@ -153,14 +152,15 @@ function toggleMore({ target }) {
 }
 
 // On a small laptop or a tablet the maps need the width of the side bar, which starts folded there.
-const FOLDED = [769, 1150]; // pixels; Streamlit itself folds it on a phone
+const FOLDED = [769, 1150]; // pixels, as in page.css; Streamlit itself folds it on a phone
 
 function foldOnce() {
-  const button = document.querySelector("[data-testid=stSidebarCollapseButton] button");
-  if (window.dpvizFolded || !button) return;
-  window.dpvizFolded = setTimeout(() => root.toggleAttribute("data-dpv-folded", true), 1500);
-  const narrow = innerWidth >= FOLDED[0] && innerWidth < FOLDED[1];
-  if (narrow && EXPLORES.test(location.pathname)) button.click();
+  const bar = document.querySelector("[data-testid=stSidebar]"), wide = innerWidth >= FOLDED[0];
+  const button = bar?.querySelector("[data-testid=stSidebarCollapseButton] button");
+  if (window.dpvizFolded || !(button || (wide && bar?.dataset.collapsed === "true"))) return;
+  window.dpvizFolded = true;
+  setTimeout(() => root.toggleAttribute("data-dpv-placed", true), 1500); // folding takes 300 ms
+  if (wide && innerWidth < FOLDED[1] && EXPLORES.test(location.pathname)) button?.click();
 }
 
 function mark() {

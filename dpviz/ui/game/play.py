@@ -94,7 +94,7 @@ def scores(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float, *, key
     show_panels(
         score_figure(rows, limit, f"Right guesses · ε {epsilon:g}", theme_mode()),
         MADE_UP,
-        key=f"{key} figure",
+        key=key,
         base_name="dpviz in or out score",
         about="game score",
     )
