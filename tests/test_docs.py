@@ -3,6 +3,8 @@
 import re
 import shlex
 
+import pytest
+
 from dpviz.commands.command_line import main
 from dpviz.data.samples import sample_names
 from dpviz.families import CARDS
@@ -35,6 +37,7 @@ def test_the_python_example_runs(capsys):
     assert names["shown"].figure().data
 
 
+@pytest.mark.exhaustive(reason="25 seconds; each command has tests of its own")
 def test_the_commands_run_one_after_the_other(capsys, monkeypatch, tmp_path):
     (tmp_path / "my.csv").write_text(
         "lon,lat\n" + "".join(f"{i % 60},{i % 43}\n" for i in range(5000))

@@ -142,7 +142,7 @@ def test_counts_equal_those_of_numpy(case: tuple) -> None:
     assert n_outside == also_outside == int((inside != points).any(axis=1).sum())
 
 
-@pytest.mark.parametrize("examples", daily((8, 25), (8).__eq__))
+@pytest.mark.parametrize("examples", daily((4, 25), (4).__eq__))
 def test_blocks_on_the_quick_way_get_the_same_cells(examples: int) -> None:
     settings(max_examples=examples, deadline=None)(_blocks_get_the_same_cells)()
 

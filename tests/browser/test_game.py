@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import CALM, Watched
@@ -28,6 +29,7 @@ def fits(page: Page) -> bool:
     return page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_game.py plays daily, without a browser")
 def test_a_hand_plays_alone_and_with_a_class(
     app_url: Callable[[str], str],
     open_page: Callable[..., Watched],

@@ -453,7 +453,8 @@ KEYS_OVER = [
 ]
 
 
-@pytest.mark.parametrize(("size", "link"), daily(KEYS_OVER, KEYS_OVER[0].__eq__))
+@pytest.mark.exhaustive(reason="places that only the style sheet sets")
+@pytest.mark.parametrize(("size", "link"), KEYS_OVER)
 def test_the_keys_of_the_stage_cover_nothing(
     explorer: Callable, size: tuple[int, int], link: str
 ) -> None:

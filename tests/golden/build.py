@@ -217,7 +217,7 @@ def _shown(page: str, link: dict[str, str]) -> dict[str, Any]:
 
 def _plain(body: str) -> str:
     """Text of an HTML fragment."""
-    return " ".join(re.sub(r"<style>.*?</style>|<[^>]*>", " ", body).split())
+    return " ".join(re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", body).split())
 
 
 def _titles(test: AppTest) -> Iterator[str]:

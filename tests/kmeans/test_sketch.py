@@ -108,9 +108,9 @@ def test_a_nested_grid_over_a_sketch_stays_small_and_places_centres(many: Record
     assert truth.nicv(rough.centers) < 1.02 * truth.nicv(truth.centers)
 
 
-@pytest.mark.some(1)
 @pytest.mark.parametrize("ndim", [2, 4, 5, 8])
 @pytest.mark.parametrize("method", ["dprefine", "eugkm", "hybrid", "gupt"])
+@pytest.mark.exhaustive(reason="statistics of many runs")
 def test_a_sketch_is_as_good_as_all_records(method: str, ndim: int) -> None:
     """A moving slider shows a sketch; after it stops, the page shows results with all records."""
     rng, box = np.random.default_rng(ndim), Domain(((0.0, 1.0),) * ndim)

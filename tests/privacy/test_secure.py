@@ -188,6 +188,7 @@ def permute_and_flip(scores: list[float], scale: float) -> list[float]:
     return law
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("monotone", [True, False])
 def test_candidates_are_chosen_by_permute_and_flip(relation: str, monotone: bool) -> None:

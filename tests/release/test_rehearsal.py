@@ -362,8 +362,8 @@ def test_a_rehearsal_stops_when_asked() -> None:
         rehearse(plan(grid=16), made_up(BOX, 100), draws=5, cancelled=lambda: True)
 
 
-@pytest.mark.some(1)
 @pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.exhaustive(reason="one method of each family is rehearsed daily")
 def test_all_methods_can_be_rehearsed(family: str) -> None:
     for name, method in FAMILIES[family].methods.items():
         if method.card.spends:

@@ -23,6 +23,7 @@ from dpviz.ui.explorer import curve as module
 from dpviz.ui.explorer import large_curve
 from dpviz.ui.explorer.wavecluster import WaveClusterExplorer
 from tests.support import APP
+from tests.support.tiers import daily
 from tests.ui.test_wavecluster import checked
 
 PATIENCE = 60
@@ -80,7 +81,10 @@ def table(shown: dict[str, Any]) -> pd.DataFrame:
 
 @pytest.mark.parametrize(
     ("page", "method", "score"),
-    [("wavecluster", "privthr", "dsg_c"), ("kmeans", "dplloyd", "nicv_ratio")],
+    daily(
+        [("wavecluster", "privthr", "dsg_c"), ("kmeans", "dplloyd", "nicv_ratio")],
+        lambda one: one[0] == "wavecluster",
+    ),
 )
 def test_the_curve_has_the_numbers_of_compare(app, page: str, method: str, score: str) -> None:
     test = app(page, method=method)
