@@ -20,7 +20,7 @@ def reachable(host: str, port: int) -> bool:
         return probe.connect_ex((host, port)) == 0
 
 
-@pytest.mark.exhaustive(reason="test_game plays with a class, daily")
+@pytest.mark.exhaustive(reason="tests/ui/test_game.py plays with a class daily, without a browser")
 def test_a_phone_joins_after_the_question_and_sees_no_own_data(
     app_url: Callable[[str], str],
     open_page: Callable[..., Watched],

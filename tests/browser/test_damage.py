@@ -264,7 +264,6 @@ def test_a_click_on_a_cluster_says_what_broke_it_and_hides_nothing_of_it(
         watched.wait_calm()
 
 
-@pytest.mark.exhaustive(reason="a slow walk by Tab; a click opens the same note daily")
 def test_the_keyboard_reaches_a_piece_its_note_and_the_panel_below(explorer: Callable) -> None:
     watched = explorer("?epsilon=0.01")
     page = watched.page

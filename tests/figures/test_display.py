@@ -161,7 +161,7 @@ def test_a_grid_has_longitude_to_the_right_in_either_order():
     )
 
 
-@pytest.mark.exhaustive(reason="the order of columns is tested daily for releases")
+@pytest.mark.exhaustive(reason="the test above has the order of columns daily, for a grid")
 def test_centres_have_longitude_to_the_right_in_either_order():
     for columns in (["lat", "lon"], ["lon", "lat"]):
         model = dpviz.EUGkM(n_clusters=2)

@@ -98,7 +98,7 @@ def test_runs_on_a_sketch_have_the_law_of_runs_on_all(many: Records, method: str
     assert stats.ks_2samp(errors[0], np.array(exact) / truth.errors[1]).pvalue < 0.001
 
 
-@pytest.mark.exhaustive(reason="a sketch is as good as all records, daily")
+@pytest.mark.exhaustive(reason="the law of runs of DPLloyd on a sketch is tested daily")
 def test_a_nested_grid_over_a_sketch_stays_small_and_places_centres(many: Records) -> None:
     config = KMeansConfig(method="dprefine", clusters=4, epsilon=10)
     whole, rough = (run_kmeans(one, config, SeededNoise(1)) for one in (many, Sketch.of(many)))
@@ -110,7 +110,7 @@ def test_a_nested_grid_over_a_sketch_stays_small_and_places_centres(many: Record
 
 @pytest.mark.parametrize("ndim", [2, 4, 5, 8])
 @pytest.mark.parametrize("method", ["dprefine", "eugkm", "hybrid", "gupt"])
-@pytest.mark.exhaustive(reason="statistics of many runs")
+@pytest.mark.exhaustive(reason="the law of runs of DPLloyd on a sketch is tested daily")
 def test_a_sketch_is_as_good_as_all_records(method: str, ndim: int) -> None:
     """A moving slider shows a sketch; after it stops, the page shows results with all records."""
     rng, box = np.random.default_rng(ndim), Domain(((0.0, 1.0),) * ndim)

@@ -1045,7 +1045,7 @@ def test_a_budget_that_hides_nothing_is_refused(budget: Budget) -> None:
         released(budget, request, dataset(0, 50))
 
 
-@pytest.mark.exhaustive(reason="starts many programs")
+@pytest.mark.exhaustive(reason="tests/commands tries a full disk daily")
 def test_terminals_of_any_encoding_and_full_disks(tmp_path: Path, table: Path) -> None:
     given = ["release", table, "--columns", "x,y", "--method", "privqt", "--grid", 4]
     given += ["--epsilon", 1, "--total", 9, "--domain", "0,1;0,1", "--budget-file", tmp_path / "b"]

@@ -217,21 +217,21 @@ class Explorer(ABC):
         curves: bool,
     ) -> bool:
         """Show sliders, with ``curves``, and the run; return False during a drag."""
-        with st.container(key="explorer"):
+        settled = False
+        with st.container(key="explorer"), errors_shown():
             settings, places = run_settings(state, active, cls.family, curves=curves)
             settled = settings.settled
-            with errors_shown():
-                follow(settings)
-                shown = cls(state, settings)
-                try:
-                    with interpreted() if shown.coming else nullcontext():
-                        settled = shown.show(places)
-                except InputError:
-                    if shown.coming:  # the chosen method may work; otherwise its own error is shown
-                        shown.prepare()
-                    raise
-                if curves and not shown.coming:
-                    show_curves(state, replace(settings, settled=settled), cls.family, shown.job)
+            follow(settings)
+            shown = cls(state, settings)
+            try:
+                with interpreted() if shown.coming else nullcontext():
+                    settled = shown.show(places)
+            except InputError:
+                if shown.coming:  # the chosen method may work; otherwise its own error is shown
+                    shown.prepare()
+                raise
+            if curves and not shown.coming:
+                show_curves(state, replace(settings, settled=settled), cls.family, shown.job)
         return settled
 
     # -- methods that each family implements

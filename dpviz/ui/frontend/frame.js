@@ -153,14 +153,14 @@ function toggleMore({ target }) {
 
 // On a small laptop or a tablet the maps need the width of the side bar, which starts folded there.
 const FOLDED = [769, 1150]; // pixels, as in page.css; Streamlit itself folds it on a phone
-
 function foldOnce() {
   const bar = document.querySelector("[data-testid=stSidebar]"), wide = innerWidth >= FOLDED[0];
   const button = bar?.querySelector("[data-testid=stSidebarCollapseButton] button");
-  if (window.dpvizFolded || !(button || (wide && bar?.dataset.collapsed === "true"))) return;
+  if (window.dpvizFolded || !EXPLORES.test(location.pathname)) return;
+  if (!button && !(wide && bar?.dataset.collapsed === "true")) return;
   window.dpvizFolded = true;
   setTimeout(() => root.toggleAttribute("data-dpv-placed", true), 1500); // folding takes 300 ms
-  if (wide && innerWidth < FOLDED[1] && EXPLORES.test(location.pathname)) button?.click();
+  if (wide && innerWidth < FOLDED[1]) button?.click();
 }
 
 function mark() {
@@ -283,7 +283,6 @@ const CLICKS = { ArrowRight: 1, PageDown: 1, " ": 1, ArrowLeft: -1, PageUp: -1 }
 const onStage = () => root.dataset.dpvStage === "on";
 const { documentElement: root } = document;
 let scrolled = 0;
-
 function toggleStage(on = !onStage()) {
   if (on === onStage()) return;
   const main = document.querySelector("[data-testid=stMain]");

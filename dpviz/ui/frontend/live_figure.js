@@ -369,6 +369,7 @@ class LiveFigure {
     const Plotly = await loadPlotly(head.script);
     if (this.closed) return;
     this.frame.style.minHeight = "";
+    document.documentElement.removeAttribute("data-dpv-waits"); // frees the place of the picture
     Object.assign(this, { head, bytes });
     const factor = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
     this.width = this.frame.clientWidth;

@@ -696,7 +696,7 @@ def test_parquet_by_hand_is_what_pyarrow_reads():
     assert table.select().points.tolist() == [[0, number] for number in range(9)]
 
 
-@pytest.mark.exhaustive(reason="writes a large file; smaller limits are daily")
+@pytest.mark.exhaustive(reason="reads 100 million rows; smaller limits are daily")
 def test_parquet_rows_that_would_fill_the_memory():
     n = 10**8
     data = parquet([repeated(b"c%d" % number, n) for number in range(6)], n)
