@@ -49,8 +49,9 @@ def test_five_doors_lead_to_all_pages(
     assert links(page, BEHIND)[1] == ["k-means"]
     watched.go("Papers")
     expect(page).to_have_title("Papers · dpviz")
+    watched.wait_idle()  # meanwhile Streamlit measures how many links the header holds
+    expect(page.locator(f"{HEADER} a")).to_have_text(DOORS)
     assert links(page, HEADER) == (DOORS, ["Evidence"])
-    watched.wait_idle()
     assert abs(first.bounding_box()["x"] - beside_side_bar) < 30
     # The logo stays, and nothing else of the side bar of the explorer.
     expect(page.get_by_role("img", name="Logo")).to_be_in_viewport()
@@ -69,6 +70,8 @@ def test_five_doors_lead_to_all_pages(
     page.keyboard.press("Enter")
     expect(page).to_have_title("Glossary · dpviz")
     expect(panel).to_have_count(0)  # the menu is closed
+    watched.wait_idle()
+    expect(page.locator(f"{HEADER} a")).to_have_text(DOORS)
     assert links(page, HEADER) == (DOORS, [])
 
 
