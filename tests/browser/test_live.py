@@ -228,6 +228,23 @@ def test_typed_value(demo: Callable[..., Any], typed: str, value: str, said: str
     assert status.text_content() == ""
 
 
+def test_a_curve_that_arrives_does_not_replace_typed_text(demo: Callable[..., Any]) -> None:
+    watched = demo()
+    box = watched.page.get_by_role("textbox", name="epsilon: exact value")
+    arrives = """() => {
+      window.dpvizCurves = { "": { bands: [], lines: [], breaks: [], title: "new" } };
+      window.dispatchEvent(new Event("dpviz:curves")); }"""
+    box.fill("2.")
+    watched.page.evaluate(arrives)
+    assert watched.page.locator(".live-slider .title").first.text_content() == "new"
+    box.press_sequentially("5")
+    box.press("Enter")
+    expect_value(watched, "2.5")
+    box.fill("7")
+    box.press("Escape")
+    assert box.input_value() == "2.5"
+
+
 def test_thousands_and_decimal_commas_are_read_as_meant(demo: Callable[..., Any]) -> None:
     source = (ROOT / "dpviz/ui/frontend/live_slider.js").read_text(encoding="utf-8")
     code = source[source.index("const GROUPED") : source.index("class LiveSlider")]

@@ -219,6 +219,7 @@ class LiveSlider {
         this.show();
       }
     });
+    this.number.addEventListener("input", () => (this.edited = true));
     this.number.addEventListener("blur", () => this.commitNumber());
     this.number.addEventListener("focus", () => {
       this.pause(); // otherwise the next step would overwrite the typed text
@@ -228,9 +229,7 @@ class LiveSlider {
       this.help.addEventListener(name, () => this.toggleTip(true));
     for (const name of ["mouseleave", "blur"])
       this.help.addEventListener(name, () => this.toggleTip(false));
-    this.help.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") this.toggleTip(false);
-    });
+    this.help.addEventListener("keydown", ({ key }) => key === "Escape" && this.toggleTip(false));
   }
 
   // An answer counts only after its run has ended. The slider is shown early in a run, and a
@@ -290,7 +289,7 @@ class LiveSlider {
       ),
     );
     this.number.style.width = `${Math.max(4, longest + 1)}ch`;
-    if (this.value !== null) this.show();
+    if (this.value !== null) this.show(this.edited);
   }
 
   // A value that the program has set (reset, link) replaces any other value except that of a held
@@ -322,7 +321,8 @@ class LiveSlider {
     this.show();
   }
 
-  show() {
+  show(edited = false) {
+    this.edited = edited; // the user types
     this.range.value = String(this.scale.positionOf(this.value));
     this.decorate();
   }
@@ -332,7 +332,7 @@ class LiveSlider {
     this.range.style.setProperty("--share", `${share}%`);
     this.ride(share);
     this.range.setAttribute("aria-valuetext", this.format.whole(this.value));
-    this.number.value = this.format.number(this.value);
+    if (!this.edited) this.number.value = this.format.number(this.value);
   }
 
   onInput() {
@@ -360,9 +360,8 @@ class LiveSlider {
 
   moveTo(position) {
     this.say("");
-    this.range.value = String(position);
     this.value = this.scale.valueAt(position);
-    this.decorate();
+    this.show();
     Object.assign(this, { dirty: true, settled: false, retries: 0 });
     this.pump();
   }
