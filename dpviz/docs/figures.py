@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,9 @@ class Panel:
     heading: str
     labels: NDArray[np.int32 | np.intp]
     centers: NDArray[np.float64] | None
+    #: Cluster of each cell of a grid, shape (g, g), 0 for no cluster. The clusters of cells have
+    #: numbers, too. Not drawn if None.
+    cells: NDArray[np.integer] | None = None
 
 
 def caption(method: str, *, centres: bool) -> str:
@@ -69,7 +72,11 @@ def _drawn() -> Iterator[tuple[str, str]]:
 
 
 def panels_of(
-    trial: Trial, one: Any, domain: Domain, shown: NDArray[np.intp], title: str
+    trial: Trial,
+    one: Any,
+    domain: Domain,
+    shown: NDArray[np.intp],
+    title: str,
 ) -> tuple[Panel, Panel]:
     """True clusters and a draw of a method; ``shown`` are the indices of the records to draw."""
     true, private = trial.label(None), trial.label(one)
@@ -85,7 +92,7 @@ def panels_of(
     )
 
 
-def svg(points: NDArray[np.float64], panels: tuple[Panel, ...]) -> str:
+def svg(points: NDArray[np.float64], panels: Sequence[Panel]) -> str:
     """Render panels side by side; points (n, 2) are scaled to the unit square."""
     width = len(panels) * (_SIDE + _GAP) + _GAP
     said = html.escape(". ".join(panel.heading for panel in panels))
@@ -102,9 +109,10 @@ def svg(points: NDArray[np.float64], panels: tuple[Panel, ...]) -> str:
             f'<rect x="{left}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}" fill="none" '
             f'stroke="{NOISE["light"]}"/>'
         )
+        if panel.cells is not None:
+            parts += _cells(panel.cells, left)
         for label in np.unique(panel.labels):
-            colours = CLUSTERS["light"]
-            colour = NOISE["light"] if label < 0 else colours[label % len(colours)]
+            colour = NOISE["light"] if label < 0 else _colour(label)
             dots = "".join(_places(points[panel.labels == label], left, "M%d %dh0"))
             parts.append(f'<path d="{dots}" stroke="{colour}" stroke-width="3" {_ROUND}/>')
         if panel.centers is not None:
@@ -114,6 +122,30 @@ def svg(points: NDArray[np.float64], panels: tuple[Panel, ...]) -> str:
     return "".join([*parts, "</svg>\n"])
 
 
+def _colour(label: int) -> str:
+    return CLUSTERS["light"][label % len(CLUSTERS["light"])]
+
+
+def _cells(cells: NDArray[np.integer], left: int) -> Iterator[str]:
+    """Squares and number of each cluster of cells."""
+    width, height = (_SIDE / side for side in cells.shape)
+    for cluster in range(1, cells.max() + 1):
+        at = np.argwhere(cells == cluster)
+        if not len(at):
+            continue
+        x, y = left + at[:, 0] * width, _TOP + _SIDE - (at[:, 1] + 1) * height
+        square = f"h{width:.1f}v{height:.1f}h-{width:.1f}z"
+        squares = "".join(f"M{a:.1f} {b:.1f}{square}" for a, b in zip(x, y, strict=True))
+        colour = _colour(cluster - 1)
+        yield f'<path d="{squares}" fill="{colour}" fill-opacity="0.35"/>'
+        place = f'x="{x.mean() + width / 2:.0f}" y="{y.mean() + height / 2 + 6:.0f}"'
+        yield f"<text {place} {_NUMBER}>{cluster}</text>"
+
+
+_NUMBER = (
+    'font-size="18" font-weight="bold" text-anchor="middle" stroke="white" stroke-width="4" '
+    'paint-order="stroke"'
+)
 _ROUND = 'stroke-linecap="round" fill="none"'
 
 

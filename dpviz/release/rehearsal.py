@@ -27,7 +27,6 @@ from dpviz.base.numbers import readable
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import Sample
-from dpviz.data.scale import length, scale_of
 from dpviz.families import CARDS
 from dpviz.family.parameter import CHOOSE, GIVEN, PRIVATE
 from dpviz.family.trial import Trial
@@ -36,6 +35,7 @@ from dpviz.metrics.bands import ENOUGH, band
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.release.request import Request
 from dpviz.release.seeded import seeded_run
+from dpviz.release.tables import apart_words
 
 #: Number of first draws of a plan, of all draws of a plan, and of draws on data without clusters.
 FIRST, DRAWS, NOTHING = 5, 50, 20
@@ -221,7 +221,15 @@ class Rehearsal:
         if self.best is not self.plan:
             return f"Recommended: {self.change} — {self.best.short}."
         in_use = "The plan in use is the recommended one"
-        return f"{in_use}{': no plan that was tried is better' * (_loss(self.plan) >= _NEARER)}."
+        apart = " A smaller box or more ε may keep near places apart."
+        joined = np.median(self.plan.found.joined) >= _NEARER
+        more = f": no plan that was tried is better.{apart * bool(joined)}"
+        return in_use + ("." if self.good else more)
+
+    @property
+    def good(self) -> bool:
+        """Whether most draws of the plan in use find all clusters, and invent none."""
+        return _loss(self.plan) < _NEARER
 
     @property
     def change(self) -> str:
@@ -241,15 +249,17 @@ def changed(plan: Request, other: Request) -> str:
     family, config = other.family, other.config
     words = [] if config.method == plan.config.method else [other.card.title]
     before, now = plan.family.chosen(plan.config), family.chosen(config)
-    if now:
+    if bool(now) != bool(before):
         label = family.by_name[CHOOSE.name].label
-        return ", ".join([*words, *([] if before else [f"“{label}: privately”"])])
+        words.append(f"“{label}: {'privately' if now else 'by hand'}”")
+    if now:
+        return ", ".join(words)
     values = [
         f"{family.by_name[name].sign} {readable(getattr(config, name))}"
         for name in family.choosing
         if before or getattr(config, name) != getattr(plan.config, name)
     ]
-    return ", ".join([*words, *values]) + ", set by you" * bool(before)
+    return ", ".join([*words, *values])
 
 
 def made_up(
@@ -367,23 +377,8 @@ def merging_words(request: Request, columns: Sequence[str], records: int) -> str
     # A grid of counts keeps its own cells, one number for each axis.
     if family.chosen(config) and not isinstance(getattr(config, "grid", None), tuple):
         config = replace(config, **family.from_public(config, records, domain.ndim))
-    shares = np.array(family.merging(config, domain.ndim))
-    if not shares.size:
-        return ""
-    near, far = shares.T * (np.array(domain.highs) - domain.lows)
-    scale = scale_of(columns, domain) if domain.ndim == 2 else None
-    if scale and scale.ratio and scale.metres:
-        units = np.array([1, scale.ratio]) * scale.metres
-        closer, up_to = length(float(min(near * units))), length(float(np.hypot(*far * units)))
-        return f"Two places closer than about {closer} become one; up to about {up_to} they may."
-    closer = " and ".join(
-        f"{readable(one, 2)} in {shown(name)}" for one, name in zip(near, columns, strict=True)
-    )
-    up_to = " and ".join(readable(one, 2) for one in far)
-    return (
-        f"Two places become one if they differ by less than about {closer}; up to about {up_to} "
-        "they may."
-    )
+    shares = family.merging(config, domain.ndim)
+    return apart_words(shares, columns, np.array(domain.bounds))
 
 
 def other_plans(request: Request, records: int, *, counted: bool = False) -> list[list[Request]]:

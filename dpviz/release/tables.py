@@ -8,19 +8,20 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats, Ints
-from dpviz.base.errors import InputError
-from dpviz.base.numbers import counted
+from dpviz.base.errors import InputError, shown
+from dpviz.base.numbers import counted, readable
 from dpviz.base.serialize import no_formula
 from dpviz.data.cities import cities_within, near_city
 from dpviz.data.geographic import axes_words, in_degrees, map_axes
 from dpviz.data.scale import METRES_PER_DEGREE, length, scale_of
-from dpviz.families import CARDS
+from dpviz.families import CARDS, FAMILIES
 from dpviz.grid.domain import Domain, axis_edges
 from dpviz.privacy.explain import guess_words
 from dpviz.release.formatting import cut, exact, number
@@ -487,6 +488,16 @@ def accuracy_words(document: Document) -> list[str]:
                 f"{_block_words(document, missed['block'])}, apart from others, is listed in at "
                 f"least {level} of releases. A smaller one may be missed."
             )
+    if facts and document["result"]["kind"] == "cells":
+        values = document["parameters"]
+        grid = tuple(values["grid"]) if isinstance(values["grid"], list) else values["grid"]
+        columns, bounds = _axes(document)
+        merging = FAMILIES[document["method"]["family"]].merging
+        shares = merging(SimpleNamespace(**values | {"grid": grid}), len(columns))
+        said.append(
+            f"{apart_words(shares, columns, bounds)} So one large or long cluster may be several "
+            "places."
+        )
     if document["result"]["kind"] == "centers":
         said.append(
             f"The method always gives {counted(len(facts), 'centre')}, so a small cluster may "
@@ -497,9 +508,33 @@ def accuracy_words(document: Document) -> list[str]:
     return said
 
 
+def apart_words(
+    shares: Sequence[tuple[float, float]], columns: Sequence[str], bounds: Floats
+) -> str:
+    """Sentence with the distance below which two places become one; "" without ``shares``.
+
+    ``shares`` are those of ``Family.merging``; ``bounds`` are those of the domain, shape (d, 2).
+    """
+    if not shares:
+        return ""
+    near, far = np.array(shares).T * (bounds[:, 1] - bounds[:, 0])
+    metres = _metres(columns, bounds)
+    if metres is not None:
+        closer, up_to = length(float(min(near * metres))), length(float(np.hypot(*far * metres)))
+        return f"Two places closer than about {closer} become one; up to about {up_to} they may."
+    closer = " and ".join(
+        f"{readable(one, 2)} in {shown(name)}" for one, name in zip(near, columns, strict=True)
+    )
+    up_to = " and ".join(readable(one, 2) for one in far)
+    return (
+        f"Two places become one if they differ by less than about {closer}; up to about {up_to} "
+        "they may."
+    )
+
+
 def reach_words(document: Document, sides: Sequence[float]) -> str:
     """Largest distance on a map, from the largest distance in each column; else both of these."""
-    metres = _metres(document)
+    metres = _metres(*_axes(document))
     if metres is not None:
         return length(math.hypot(*(a * b for a, b in zip(sides, metres, strict=True))))
     return " and ".join(
@@ -509,20 +544,24 @@ def reach_words(document: Document, sides: Sequence[float]) -> str:
 
 
 def _block_words(document: Document, sides: Sequence[float]) -> str:
-    metres = _metres(document)
+    metres = _metres(*_axes(document))
     words = [number(side, 3) for side in sides]
     if metres is not None:
         words = [length(a * b) for a, b in zip(sides, metres, strict=True)]
     return " × ".join(words)
 
 
-def _metres(document: Document) -> tuple[float, float] | None:
+def _axes(document: Document) -> tuple[list[str], Floats]:
+    """Names of the columns, and their bounds, shape (d, 2)."""
+    return document["domain"]["columns"], np.array(document["domain"]["bounds"], float)
+
+
+def _metres(columns: Sequence[str], bounds: Floats) -> tuple[float, float] | None:
     """Length of one unit of each column in metres; None if the columns are no lengths."""
-    columns, bounds = document["domain"]["columns"], document["domain"]["bounds"]
-    if len(columns) != 2:
+    if len(bounds) != 2:
         return None
     try:
-        scale = scale_of(columns, Domain(tuple((float(lo), float(hi)) for lo, hi in bounds)))
+        scale = scale_of(columns, Domain(tuple((float(low), float(high)) for low, high in bounds)))
     except InputError:
         return None
     return (scale.metres, scale.metres * scale.ratio) if scale.metres and scale.ratio else None

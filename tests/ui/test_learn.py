@@ -125,9 +125,13 @@ def test_the_picture_on_paper_is_the_run_of_the_screen(name: str, number: int):
         return
     left, right = picture.split("<rect x=")[1:]
     if name == "one-person":
-        # One path for each cluster that has records, and one for records in no cluster.
-        assert left.count("<path") == runs.truth.stages.n_clusters + 1
-        assert 1 < right.count("<path") <= runs.private.stages.n_clusters + 1
+        # As on the screen, both maps have squares and numbers, and the right one has no dots.
+        for part, one, dotted in ((left, runs.truth, True), (right, runs.private, False)):
+            squares = re.findall(r'<path d="([^"]+z)" fill=', part)
+            cells = np.bincount(one.stages.labels.ravel())[1:]
+            assert sorted(found.count("z") for found in squares) == sorted(cells)
+            assert part.count("paint-order") == one.stages.n_clusters
+            assert ('stroke-width="3"' in part) == dotted
     else:
         clusters = runs.private.config.clusters
         assert left.count("<path") == clusters

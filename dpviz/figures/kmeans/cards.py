@@ -63,7 +63,8 @@ def _start(picture: KMeansPicture, last: int) -> StageCard:
     own = ("clusters", "start")
     if last < 1:
         return _missing(picture, "start", own)
-    how = FAMILY.by_name["start"].word(picture.private.config.start)
+    given = picture.private.config.start
+    how = FAMILY.by_name["start"].word(given) if given else "the method's own"
     return StageCard(
         name="start",
         fact=how,

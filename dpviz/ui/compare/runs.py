@@ -186,7 +186,7 @@ def _settings_words(plan: Plan) -> list[str]:
             text = text if one.sign else f"{one.name} {text}"
             by_text.setdefault(text, []).append(CARDS[method].title)
         words += [
-            text + f" ({', '.join(titles)})" * (len(by_text) > 1)
+            text + f" ({', '.join(titles)})" * (len(titles) < len(used))
             for text, titles in by_text.items()
         ]
     return words

@@ -486,7 +486,7 @@ def _behind(
         )
         .dropna(axis="columns", how="all"),
         hide_index=True,
-        height=min(318, 38 + 35 * max(len(table), 1)),
+        height=min(668, 38 + 35 * max(len(table), 1)),
         key="compare:table",
         column_config={
             axis.column: column(axis.sign, format="%.3g"),
@@ -571,7 +571,7 @@ def _show_differences(
         .assign(found=[_found_words(row) for row in table.to_dict("records")])
         .replace([math.inf, -math.inf], math.nan),
         hide_index=True,
-        height=min(318, 38 + 35 * len(table)),
+        height=min(668, 38 + 35 * len(table)),
         key="compare:differences",
         column_order=list(dict.fromkeys(["score", *table.columns])),
         column_config={
@@ -609,8 +609,10 @@ def _show_latex(request: SweepRequest, charts: Sequence[Chart], title: str, line
 
     cards = [CARDS[name] for name in request.any.methods]
     axis = PARAMETERS[request.any.axis]
+    changed = [one.title for one in cards if one.deviations and one.origin != "ours"]
+    ours = f" As run by dpviz, with differences from the papers: {series(changed)}."
     words = {
-        "caption": f"{title}. {request.stamp.line}.",
+        "caption": f"{title}. {request.stamp.line}.{ours * bool(changed)}",
         "label": "dpviz-compare",
         "cited": ",".join(keys(*cards)),
     }

@@ -554,7 +554,7 @@ class KMeansExplorer(Explorer):
     def show_tables(self) -> None:
         """Show tables of the numbers in the picture."""
         named = self.frame().rename(columns=lambda name: name.replace("private", self.side))
-        st.dataframe(named, height=318, hide_index=True)
+        st.dataframe(named, height=min(668, 38 + 35 * len(named)), hide_index=True)
         if self.view == "regions":
             show_caption(
                 "A row is a centre of the run, beside the nearest true centre. A true cluster "

@@ -383,7 +383,7 @@ class LiveFigure {
     const under = head.fills === "maps" ? head.figure.layout.margin.under : 0;
     const rest = head.fills || staged ? window.innerHeight - this.placeInPage() + under : 0;
     const least = Math.max(head.height, Math.round(share * window.innerHeight));
-    const room = rest > LEAST_FILL * factor ? rest : Math.max(least, rest);
+    const room = rest > LEAST_FILL * (staged ? 0.5 : factor) ? rest : Math.max(least, rest);
     const { legend, margin } = head.figure.layout;
     if (legend?.yref === "container")
       margin.t += legendLines(head.figure, width, factor) * TITLE_LINE * factor;

@@ -20,7 +20,7 @@ from dpviz.ui.learn.pictures import picture_of
 from dpviz.ui.learn.step_state import start_of, step_state
 from dpviz.ui.learn.texts import reveal_text, sheet, step_text
 from dpviz.ui.messages import plain_text, show_caption, show_corrections, show_error
-from dpviz.ui.session.address import class_link
+from dpviz.ui.session.address import class_link, is_local
 from dpviz.ui.session.classroom import OPEN_TO_GUESTS, is_guest
 from dpviz.ui.session.state import Control, UrlState, choice, following, whole
 from dpviz.ui.widgets.assets import component
@@ -243,7 +243,10 @@ def _for_class(lesson: Lesson) -> None:
             for number in range(1, len(lesson.steps) + 1)
         ]
         class_panel("learn:class")
-        show_caption("Open the saved file in a browser, and print it: A4.")
+        first = " The sheets have the address for phones if you open the app for a class first."
+        show_caption(
+            "Open the saved file in a browser, and print it: A4." + first * is_local(links[0])
+        )
         for name, title in (("worksheet", "Worksheet"), ("teacher", "Teacher's sheet")):
             page = sheet(lesson, facts, bars, pictures, links, teacher=name == "teacher")
             st.download_button(

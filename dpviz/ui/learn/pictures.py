@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpviz.docs.figures import panels_of, svg
 from dpviz.families import CARDS, trial_of
+from dpviz.metrics.matching import matched_numbers
 from dpviz.ui.learn.facts import Look
 
 #: Largest number of cells per side of a grid whose counts are printed as numbers.
@@ -35,9 +36,16 @@ def picture_of(look: Look) -> str:
     trial = trial_of(dataset, settings.config, domain, settings.active.outside)
     # The step's text has the numbers of clusters; a cluster without a record is not in the picture.
     true, private = panels_of(trial, trial.draw(settings.seed), domain, order, card.title)
-    panels = (replace(true, heading="True"), replace(private, heading=card.title))
+    panels = [replace(true, heading="True"), replace(private, heading=card.title)]
+    if grids:  # as on the screen: squares and numbers, and no dots on the right
+        left, right = look.runs.truth.stages.labels, look.runs.private.stages.labels
+        numbers = matched_numbers(left.ravel(), right.ravel())
+        panels[0] = replace(panels[0], cells=left)
+        panels[1] = replace(panels[1], cells=numbers[right], labels=private.labels[:0])
+    elif not card.spends:
+        panels = panels[:1]
     scaled = (dataset.points[order] - domain.lows) / (domain.highs - domain.lows)
-    return svg(scaled, panels if card.spends else panels[:1])
+    return svg(scaled, panels)
 
 
 def _table(counts: NDArray[np.number], title: str) -> str:

@@ -81,7 +81,12 @@ def sheet(
     for number, (step, known, chart, picture, link) in enumerate(steps, 1):
         parts.append(f"<section><h2>{number}. {html.escape(step.title)}</h2>{picture}")
         parts += _content(step, known, chart, teacher=teacher)
-        parts.append(f'<p class="small">{html.escape(link)}</p></section>')
+        address = (
+            f"Your teacher shows the address. Step {number}."
+            if is_local(link) and not teacher
+            else link
+        )
+        parts.append(f'<p class="small">{html.escape(address)}</p></section>')
     title = html.escape(f"{kind}: {lesson.title}")
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'

@@ -345,7 +345,7 @@ def _result(plan: Plan) -> None:
         show_info(found.plan.sentence, ":material/theater_comedy:")
     else:
         show_warning(found.plan.sentence)
-    if found.best is found.plan:
+    if found.best is found.plan and found.good:
         show_success(found.advice, ":material/check:")
     elif found.best is not None:
         show_info(found.advice, ":material/lightbulb:")

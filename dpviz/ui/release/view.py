@@ -660,10 +660,6 @@ def bundle() -> bool:
     if words := doubt_words(done.document):
         show = show_warning if done.document["doubtful"]["clusters"] else show_caption
         show(f"{words} {done.document['doubtful']['how']}")
-        show_caption(
-            "Cells that touch are one cluster: if the picture of the counts shows two groups in "
-            "one cluster, mention this when you publish the picture."
-        )
     for words in accuracy_words(document):
         show_caption(words)
     name = f"dpviz-release-{done.document['method']['name']}"
