@@ -13,8 +13,7 @@ from dpviz.privacy.budget_log import decimal
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release.bundle import entry_of, read_bundle
 from dpviz.release.draw import write_folder
-from dpviz.release.package import read_about
-from dpviz.release.pdf import sheet_pdf
+from dpviz.release.package import read_about, sheet_pdf
 from dpviz.release.tables import headline, run_line, title
 
 

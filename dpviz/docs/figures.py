@@ -127,17 +127,13 @@ def _colour(label: int) -> str:
 
 
 def _cells(cells: NDArray[np.integer], left: int) -> Iterator[str]:
-    """Squares and number of each cluster of cells."""
     width, height = (_SIDE / side for side in cells.shape)
-    for cluster in range(1, cells.max() + 1):
-        at = np.argwhere(cells == cluster)
-        if not len(at):
-            continue
-        x, y = left + at[:, 0] * width, _TOP + _SIDE - (at[:, 1] + 1) * height
-        square = f"h{width:.1f}v{height:.1f}h-{width:.1f}z"
+    square = f"h{width:.1f}v{height:.1f}h-{width:.1f}z"
+    for cluster in np.unique(cells[cells > 0]):
+        at = np.argwhere(cells == cluster) * [width, -height]
+        x, y = (at + [left, _TOP + _SIDE - height]).T  # noqa: RUF005 - arrays
         squares = "".join(f"M{a:.1f} {b:.1f}{square}" for a, b in zip(x, y, strict=True))
-        colour = _colour(cluster - 1)
-        yield f'<path d="{squares}" fill="{colour}" fill-opacity="0.35"/>'
+        yield f'<path d="{squares}" fill="{_colour(cluster - 1)}" fill-opacity="0.35"/>'
         place = f'x="{x.mean() + width / 2:.0f}" y="{y.mean() + height / 2 + 6:.0f}"'
         yield f"<text {place} {_NUMBER}>{cluster}</text>"
 

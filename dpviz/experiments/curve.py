@@ -153,7 +153,6 @@ class Curve:
 
     @cached_property
     def _seconds(self) -> float:
-        """Estimated time of a draw."""
         (method,), (subject,) = self.plan.methods, self.plan.subjects
         return family_of(method).seconds(method, subject.dataset.n, self.plan.columns)
 

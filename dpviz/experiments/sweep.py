@@ -490,7 +490,6 @@ class _Setting:
 
     @cached_property
     def _content(self) -> str:
-        """Everything that a row depends on, except its seed."""
         subject, bounds = self.subject, self.bounds
         content = [FORMAT, subject.dataset.digest, str(bounds), bounds.declared]
         content += [subject.outside, asdict(self.config), sorted(self.names)]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from pathlib import Path
 
 from dpviz.base.numbers import written_out
+from dpviz.base.tables import read_rows
 from dpviz.privacy.ledger import Neighbours
 
 #: Above this epsilon the factor e^epsilon has no practical meaning.
@@ -160,3 +163,19 @@ def explain_epsilon(epsilon: float, neighbours: Neighbours, *, persons: bool = F
     said = f"ε = {written_out(epsilon)}: any result {may} {_factor(epsilon)} times as likely"
     little = f" That promises little: {explain_guess(epsilon, neighbours, persons=persons)}."
     return f"{said} {compared}{holds}.{little * promises_little(epsilon)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precedent:
+    """One published use of differential privacy: epsilon with its period, unit, how it differs."""
+
+    who: str
+    year: int
+    epsilon: str
+    unit: str
+    differs: str
+    source: str
+
+
+#: Ordered by year, the newest last.
+PRECEDENTS = read_rows(Path(__file__).with_name("precedents.toml"), Precedent)

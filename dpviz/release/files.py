@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from importlib.resources import files as resources
 from typing import Any
 
+from dpviz.base.tables import read_beside
 from dpviz.families import FAMILIES
 from dpviz.family.family import Family
 from dpviz.release import geojson, pictures, report
@@ -26,36 +27,7 @@ from dpviz.release.tables import (
 _LISTS = ("report.html", "README.txt", "SHA256SUMS")
 
 #: Description of each file, in the order of the list.
-ABOUT = {
-    "report.html": "start here: the whole release on one page, for any reader",
-    "README.txt": "this list",
-    "release.json": "the whole release for programs; all other files are made from it",
-    "release.schema.json": "what every field of release.json means (JSON Schema)",
-    "cells.csv": (
-        "noisy number of records and cluster of every cell of the grid; doubtful (1) if noise "
-        "alone could have made the cluster"
-    ),
-    "areas.csv": (
-        "noisy number of records and cluster of every area; doubtful (1) if noise alone could have "
-        "made the cluster"
-    ),
-    "centers.csv": (
-        "centre of every cluster, with its noisy number of records if there is one; doubtful (1) "
-        "if noise alone could have made the cluster"
-    ),
-    "areas.geojson": "the areas, with their noisy numbers of records and their clusters",
-    "clusters.geojson": "outlines of the clusters",
-    "counts.svg": "picture: noisy number of records in every cell",
-    "clusters.svg": "picture: the clusters with their numbers",
-    "sheet.html": "for an ethics board: two pages for reviewers who are no experts",
-    "registry.yaml": "record for the registry of deployments of differential privacy",
-    "croissant.json": "description of the tables for programs (Croissant)",
-    "ddi.xml": "description for a repository such as Dataverse (DDI Codebook 2.5)",
-    "open.ipynb": "notebook that reads and draws these files",
-    "repeat.ipynb": "notebook that repeats the steps on a file of the owner, with other noise",
-    "about.yaml": "the owner's own words, which dpviz can't check",
-    "SHA256SUMS": "hash of every file, to see whether one was changed (sha256sum --check)",
-}
+ABOUT: Mapping[str, str] = read_beside(__file__, Mapping[str, str])
 
 
 def files(document: Mapping[str, Any], about: About | None = None) -> dict[str, bytes]:

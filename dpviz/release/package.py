@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.serialize import jsonable
@@ -276,8 +276,6 @@ def _yaml(value: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Table:
-    """A released CSV file: its columns and number of rows."""
-
     name: str
     columns: tuple[str, ...]
     rows: int
@@ -400,3 +398,38 @@ def _notebook(name: str, values: Mapping[str, Any]) -> str:
         "nbformat_minor": 5,
     }
     return json.dumps(notebook, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def sheet_pdf(page: bytes) -> bytes:
+    """Print the page ``sheet.html`` as PDF/A-3b, with tags and all fonts inside.
+
+    Raises InputError if WeasyPrint, or a library of the system that it needs, is missing.
+    """
+    try:
+        from weasyprint import HTML
+    except (ImportError, OSError) as error:
+        raise InputError(
+            f"--pdf needs WeasyPrint, which can't be used ({reason(error)}): run "
+            'pip install "dpviz[pdf]", or print sheet.html in a browser.'
+        ) from None
+    document = HTML(string=page.decode(), url_fetcher=_refuse)
+    made: bytes = document.write_pdf(
+        finisher=_without_empty_resources,
+        pdf_variant="pdf/a-3b",
+        pdf_tags=True,
+        pdf_identifier=b"dpviz review sheet",
+    )
+    return made
+
+
+def _without_empty_resources(_: Any, pdf: Any) -> None:
+    """Remove empty lists of patterns and shadings, which some checkers of PDF/A don't approve."""
+    for one in pdf.objects:
+        for name in ("Pattern", "Shading"):
+            if isinstance(one, dict) and one.get(name) == {}:
+                del one[name]
+
+
+def _refuse(url: str, *_: object) -> NoReturn:
+    """Load nothing: the page needs no other file."""
+    raise ValueError(url)

@@ -231,7 +231,6 @@ def counts_svg(document: Document) -> str:
 
 
 def _area(frame: Frame, polygon: Mapping[str, Any], shade: int) -> str:
-    """Outline of an area, filled with its shade."""
     look = f'fill="{_colour(shade / _SHADES)}" stroke="{_LINE}" stroke-width="0.4"'
     return f'<path {look} fill-rule="evenodd" d="{_path(frame, _coarse(frame, polygon))}"/>'
 

@@ -321,7 +321,6 @@ def _of_centers(document: Document) -> Iterator[dict[str, Any]]:
 
 
 def _exact(document: Document, number: int) -> dict[str, Any]:
-    """Bands of one cluster, if they are known."""
     known = document.get("accuracy")
     if known is None:
         return {}

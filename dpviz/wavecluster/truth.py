@@ -10,6 +10,7 @@ import numpy as np
 
 from dpviz.base.arrays import Ints
 from dpviz.base.lru import LRUCache
+from dpviz.base.numbers import counted
 from dpviz.base.work import IsCancelled, Work
 from dpviz.family.parameter import GIVEN, check_option
 from dpviz.grid.counts import block_sums
@@ -166,3 +167,27 @@ def true_config(config: Config) -> Config:
         wavelet=config.wavelet,
         level=config.level,
     )
+
+
+def surprises(truth: Truth, private: Run) -> list[str]:
+    """Explain unexpected results; reads the true run, so it is only for the owner's screen."""
+    own = METHODS[private.config.method].surprise
+    explained = [own(truth.stages, private) if own else "", _ranks(truth.stages, private)]
+    return [one for one in explained if one]
+
+
+def _ranks(true: Stages, private: Run) -> str:
+    k = true.threshold.k or 0
+    cells, noisy = int(true.significant.sum()), int(private.stages.significant.sum())
+    said = []
+    if cells != k:
+        said.append(
+            f"True k is {k:,}, but {counted(cells, 'cell')} are significant, because all cells "
+            "that equal the threshold are significant."
+        )
+    if private.stages.threshold.k is None and noisy != private.k:
+        said.append(
+            f"k′ = {private.k:,} is a rank among the true coefficients; "
+            f"{counted(noisy, 'noisy cell')} {'reaches' if noisy == 1 else 'reach'} the threshold."
+        )
+    return " ".join(said)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from dpviz.privacy.precedents import PRECEDENTS
+from dpviz.privacy.explain import PRECEDENTS
 from tests.browser.conftest import Watched
 from tests.browser.test_release import bundle_of, name_source, owner, settled, step
 

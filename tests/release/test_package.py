@@ -33,8 +33,7 @@ from dpviz.release import repeat
 from dpviz.release.bundle import entry_of, read_bundle
 from dpviz.release.draw import Prepared
 from dpviz.release.files import files
-from dpviz.release.package import checked, facts, parsed, read_about
-from dpviz.release.pdf import sheet_pdf
+from dpviz.release.package import checked, facts, parsed, read_about, sheet_pdf
 from dpviz.release.request import Request
 from dpviz.release.tables import title
 from tests.release.test_areas import request as areas_request

@@ -26,7 +26,7 @@ from dpviz.experiments.utility import costs
 from dpviz.families import CARDS
 from dpviz.family.card import VARIANTS
 from dpviz.figures.looks import METHODS
-from dpviz.ui.audit import claims, common
+from dpviz.ui.audit import claims
 from dpviz.ui.audit.claims import table_rows, verdict
 from dpviz.ui.audit.person import experiment_in_words
 from dpviz.ui.messages import plain_text
@@ -497,7 +497,7 @@ def test_a_failed_audit_is_one_sentence(app, monkeypatch, fault, words):
         raise fault
 
     test = app()
-    monkeypatch.setattr(common, "audit", fail)
+    monkeypatch.setattr(claims, "audit", fail)
     press(test, "Run the audit")
     finish(test, ONE)
     (said,) = [one.value for one in test.error]
@@ -575,7 +575,7 @@ def test_all_audits_run_and_what_is_there_is_not_run_again(app, three):
 
 
 def test_cancelling_all_keeps_what_was_found(app, three, monkeypatch):
-    begun, real = Event(), common.audit
+    begun, real = Event(), claims.audit
 
     def slow(method, variant, **given):
         if variant == "sound":
@@ -584,7 +584,7 @@ def test_cancelling_all_keeps_what_was_found(app, three, monkeypatch):
         return real(method, variant, **given)
 
     test = app()
-    monkeypatch.setattr(common, "audit", slow)
+    monkeypatch.setattr(claims, "audit", slow)
     press(test, "Run all 3")
     assert begun.wait(PATIENCE)
     checked(test.run())

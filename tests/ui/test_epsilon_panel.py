@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpviz.privacy.precedents import PRECEDENTS
+from dpviz.privacy.explain import PRECEDENTS
 from dpviz.ui.widgets.epsilon_panel import explain_years
 
 

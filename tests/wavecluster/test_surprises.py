@@ -7,8 +7,8 @@ import pytest
 from dpviz.data.samples import load_sample, sample
 from dpviz.families import trial_of
 from dpviz.wavecluster.parameters import Config
-from dpviz.wavecluster.surprises import surprises
 from dpviz.wavecluster.trial import WaveClusterTrial
+from dpviz.wavecluster.truth import surprises
 
 
 def trial(method: str, epsilon: float = 1.0, name: str = "gaussians") -> WaveClusterTrial:

@@ -101,7 +101,6 @@ def _private_cells(picture: WaveClusterPicture) -> list[marks.Trace]:
 
 
 def _middle_cells(stages: Stages) -> NDArray[np.intp]:
-    """Cell of each cluster near its middle, shape (clusters, 2)."""
     x, y = np.nonzero(stages.labels)
     cluster = stages.labels[x, y]
     sizes = np.maximum(stages.cluster_sizes, 1)

@@ -33,8 +33,6 @@ _LABELLED = 14
 
 @dataclass(frozen=True, kw_only=True)
 class _Room:
-    """Properties common to both panels of ranks."""
-
     ranks: int
     values: tuple[float, float]  # ends of the axis of values
     log: bool  # for many ranks, so that a few dense cells do not hide the threshold

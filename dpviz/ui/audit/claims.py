@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 from functools import partial
+from typing import NamedTuple
 
 import streamlit as st
 
 from dpviz.audit.bounds import highest
-from dpviz.audit.runs import AuditResult
+from dpviz.audit.runs import AuditResult, audit
 from dpviz.audit.scenarios import Scenario, find, scenarios
 from dpviz.base.numbers import counted, readable, written_out
 from dpviz.base.work import IsCancelled, Progress, Work
@@ -23,7 +24,6 @@ from dpviz.figures.audit.claims import (
     score_frame,
 )
 from dpviz.figures.looks import METHODS
-from dpviz.ui.audit.common import AuditRequest, Results, results, run_audit
 from dpviz.ui.messages import plain_text
 from dpviz.ui.session.job import current_job, follow, job_of, show_progress, start
 from dpviz.ui.session.state import MAX_SEED, Control, UrlState, budget, choice, whole
@@ -31,6 +31,36 @@ from dpviz.ui.widgets.card_panel import card_panel
 from dpviz.ui.widgets.live_slider import live_slider
 from dpviz.ui.widgets.show import csv_button, job_button, show_panels, theme_mode
 from dpviz.ui.widgets.stamp import MADE_UP
+
+
+class AuditRequest(NamedTuple):
+    """Arguments of an audit."""
+
+    method: str
+    variant: str
+    scenario: str
+    claim: float
+    runs: int
+    seed: int
+
+
+Results = dict[AuditRequest, AuditResult]
+
+
+def results() -> Results:
+    """Results of this session, oldest first."""
+    found: Results = st.session_state.setdefault("audit:found", {})
+    return found
+
+
+def run_audit(
+    request: AuditRequest, found: Results, *, progress: Progress, cancelled: IsCancelled
+) -> None:
+    """Run one audit and add its result."""
+    result = audit(**request._asdict(), progress=progress, cancelled=cancelled)
+    found.pop(request, None)
+    found[request] = result
+
 
 _ALL = "audit:all job"
 
@@ -286,7 +316,9 @@ def _result(state: UrlState) -> None:
         "the claim (wrong at most once in 100 audits). A bound below the claim proves nothing."
     )
     if result is None:
-        st.info(f"Press “Run the audit” to measure this claim. {limits}", icon=":material/policy:")
+        running = current_job(_JOB, _request(state)) is not None
+        how = "The audit is running." if running else "Press “Run the audit” to measure this claim."
+        st.info(f"{how} {limits}", icon=":material/policy:")
     else:
         refuted, sentence = verdict(result)
         kind = "dpv-no" if refuted else ""

@@ -58,7 +58,6 @@ _NUMBERS = ("mean", "standard_error", "median", "low", "high")
 
 
 def _numbers(frame: pd.DataFrame) -> list[list[str]]:
-    """Texts of the numbers of each row."""
     texts = pd.DataFrame("", frame.index, _NUMBERS)
     for _, part in frame.groupby(["data", "score"]):
         values = part[[*_NUMBERS]].to_numpy(dtype=float)

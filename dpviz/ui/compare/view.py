@@ -152,7 +152,6 @@ def _step(state: CompareState, request: SweepRequest, way: int) -> None:
 
 
 def _wide(text: str, least: int) -> int:
-    """Width in pixels of a box that does not cut a text."""
     return max(least, 60 + 7 * len(text))
 
 
@@ -536,7 +535,6 @@ def _again_words(request: SweepRequest, *, python: bool) -> str:
 
 
 def _titled(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
-    """Rows with the titles of their data sets, scores and methods."""
     methods = {name: card.title for name, card in CARDS.items()}
     scores = {name: score_of(name).title for name in SCORES}
     words = {"data": titles, "score": scores, "method": methods, "first": methods}

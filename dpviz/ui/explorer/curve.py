@@ -238,7 +238,6 @@ def _height(value: float, *, score: Score, best: float, worst: float) -> float:
 def _words(
     drawn: Sequence[_Drawn], points: Sequence[Sequence[Point]], sign: str, names: Sequence[str]
 ) -> str:
-    """What the curves show, in one text."""
     said = [f"{SCORES[drawn[0].curve.score].axis}, over {sign}"]
     for one, some in zip(drawn, points, strict=True):
         if one.curve.note:
@@ -271,7 +270,6 @@ def _number(one: Band, names: Sequence[str]) -> str:
 def _table(
     drawn: Sequence[_Drawn], points: Sequence[Sequence[Point]], sign: str, names: Sequence[str]
 ) -> str:
-    """The numbers of the curves as a table in HTML."""
     by_value: list[Mapping[float, Point]] = [{at.value: at for at in some} for some in points]
     head = [sign]
     for one in drawn:

@@ -469,7 +469,6 @@ class Explorer(ABC):
 
     @property
     def _same(self) -> Hashable:
-        """Choices with which a cluster keeps its number."""
         config, active = self.settings.config, self.settings.active
         return active.dataset.digest, config.method, self.family.true_settings(config)
 

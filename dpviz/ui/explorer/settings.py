@@ -137,7 +137,6 @@ def _spending(family: Family) -> tuple[str, ...]:
 
 
 def _curve_choices(state: UrlState, family: Family) -> tuple[Choice, ...]:
-    """Choices of the menu of the curve over epsilon."""
     others = [name for name in _spending(family) if name != state.get("method")]
     titles = {ALONE: "no other method"} | {name: CARDS[name].title for name in others}
     return (

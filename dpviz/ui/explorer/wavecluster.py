@@ -56,10 +56,9 @@ from dpviz.wavecluster.fates import Fates
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run
 from dpviz.wavecluster.scores import CELLS_WRONG, HELD_OUT, RANK, RANK_ERROR, SCORES, relative_error
-from dpviz.wavecluster.surprises import surprises
 from dpviz.wavecluster.theorems import KBounds, k_bounds
 from dpviz.wavecluster.trial import WaveClusterTrial
-from dpviz.wavecluster.truth import Evaluation, Truth, run
+from dpviz.wavecluster.truth import Evaluation, Truth, run, surprises
 from dpviz.wavecluster.wavelet import sensitivity, sums_blocks
 
 _KEY = "Squares that touch, also at a corner, make one cluster; strong colour means more records."
@@ -558,7 +557,6 @@ def _timed_agreement(
 
 
 def _inputs(settings: RunSettings) -> tuple[Hashable, ...]:
-    """Everything on which a run depends."""
     active = settings.active
     return active.dataset.digest, active.domain, active.outside, settings.config, settings.seed
 

@@ -196,7 +196,6 @@ def steps(state: DataState) -> None:
 
 
 def _ask(question: str, more: str) -> None:
-    """Show the question of a step as its heading."""
     st.markdown(f"### {plain_text(question)}")
     show_caption(more)
 

@@ -7,9 +7,8 @@ import math
 import streamlit as st
 
 from dpviz.privacy.budget_log import decimal
-from dpviz.privacy.explain import explain_epsilon, explain_surest
+from dpviz.privacy.explain import PRECEDENTS, explain_epsilon, explain_surest
 from dpviz.privacy.ledger import Neighbours
-from dpviz.privacy.precedents import PRECEDENTS
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.widgets.show import lazy_expander
 

@@ -157,7 +157,6 @@ def live_slider(
 
 
 def _menu(curve: CurvePlace | None) -> dict[str, str]:
-    """Text of the menu's button, and its select boxes as HTML."""
     boxes = []
     for one in curve.choices if curve else ():
         options = "".join(
