@@ -31,8 +31,7 @@ class Panel:
     heading: str
     labels: NDArray[np.int32 | np.intp]
     centers: NDArray[np.float64] | None
-    #: Cluster of each cell of a grid, shape (g, g), 0 for no cluster. The clusters of cells have
-    #: numbers, too. Not drawn if None.
+    #: Cluster of each cell, shape (g, g), 0 for none: squares with the number of the cluster.
     cells: NDArray[np.integer] | None = None
 
 

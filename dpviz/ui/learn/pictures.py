@@ -42,10 +42,8 @@ def picture_of(look: Look) -> str:
         numbers = matched_numbers(left.ravel(), right.ravel())
         panels[0] = replace(panels[0], cells=left)
         panels[1] = replace(panels[1], cells=numbers[right], labels=private.labels[:0])
-    elif not card.spends:
-        panels = panels[:1]
     scaled = (dataset.points[order] - domain.lows) / (domain.highs - domain.lows)
-    return svg(scaled, panels)
+    return svg(scaled, panels if grids or card.spends else panels[:1])
 
 
 def _table(counts: NDArray[np.number], title: str) -> str:

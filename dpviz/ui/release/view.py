@@ -510,7 +510,8 @@ def confirm(state: DataState, draft: ReleaseDraft, source: str, total: float | N
     elif early:
         show_caption("Nothing was rehearsed: the step Rehearse shows what can be lost.")
     debit = f"Debit ε {decimal(granted(draft.request.config.epsilon))} and release"
-    with st.container(key="release-sign", horizontal=True):
+    bar = st.container(key="release-sign", horizontal=True)
+    with bar:
         go = st.button(
             plain_text(f"{debit} without the rehearsal" if early else debit),
             # The key does not depend on the label, so that a click during a change of label counts.
@@ -519,7 +520,7 @@ def confirm(state: DataState, draft: ReleaseDraft, source: str, total: float | N
             icon=":material/lock_open:",
         )
         st.button("Back", on_click=lambda: st.session_state.pop(_REVIEWED, None))
-    return go and _go(draft, source, total)
+    return go and _go(draft, source, total, bar)
 
 
 def _review(draft: ReleaseDraft, plan: Plan, source: str, total: float | None) -> None:
@@ -554,6 +555,9 @@ def _review(draft: ReleaseDraft, plan: Plan, source: str, total: float | None) -
             f"Opens a lifetime budget of {decimal(granted(total))} for “{source}”, which can't be "
             "changed later. A new version of data with a budget? Then go back and give its name."
         )
+    elif account := _account(source):
+        spent = decimal(round(account.spent + granted(config.epsilon), 6))
+        once.append(f"All releases of “{source}” together then have ε {spent}, not this ε alone.")
     clips = request.outside == "clip"
     published = [
         f"{bounds}; points outside are "
@@ -601,11 +605,11 @@ def _show_svg(picture: bytes, alt: str, widest: str = "100%") -> None:
     )
 
 
-def _go(draft: ReleaseDraft, source: str, total: float | None) -> bool:
+def _go(draft: ReleaseDraft, source: str, total: float | None, bar: DeltaGenerator) -> bool:
     """Release, or return True; first delete the confirmation: a second click has no effect."""
     st.session_state.pop(_REVIEWED, None)
     try:
-        with st.spinner("Debiting and drawing …"):
+        with bar, st.spinner("Debiting and drawing …"):
             name = f"{draft.request.config.method}-{secrets.token_hex(4)}"
             folder = home() / "releases" / name
             budget = _budget()
