@@ -70,7 +70,7 @@ def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
 )
 def test_both_maps_cover_the_window(explorer: Callable, size: tuple[int, int], page: str) -> None:
     shown = explorer(page, size).page
-    shown.wait_for_function(f"({SHARE})() >= {SIZES[size]}")
+    shown.wait_for_function(f"() => ({SHARE})() >= {SIZES[size]}")
     # The name of the horizontal axis is in the window; all numbers have their unit.
     texts = shown.evaluate(NUMBERS)
     assert texts[0].startswith("x 0")
@@ -225,7 +225,7 @@ FRAMES = {(1280, 720): 0.8, (960, 540): 0.8, (800, 600): 0.9 * 800 / 600 / 2}
 )
 def test_both_maps_cover_a_frame(explorer: Callable, size: tuple[int, int], page: str) -> None:
     shown = explorer(f"{page}?embed=true&epsilon=0.5&seed=0", size).page
-    shown.wait_for_function(f"({SHARE})() >= {FRAMES[size]}")
+    shown.wait_for_function(f"() => ({SHARE})() >= {FRAMES[size]}")
     # Nothing is beyond the end of the frame: the stamp is the last line.
     assert shown.evaluate(
         "document.querySelector('.gtitle').getBoundingClientRect().bottom <= innerHeight"
@@ -349,7 +349,7 @@ def test_on_the_stage_a_clicker_moves_epsilon_whatever_was_touched(explorer: Cal
     touched[1]()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Present", exact=True).click()
-    page.wait_for_function(f"({SHARE})() >= 0.7")
+    page.wait_for_function(f"() => ({SHARE})() >= 0.7")
     assert not page.get_by_role("combobox", name="Method").is_visible()
     assert page.locator(".dpv-detail").filter(has_text="sure at most").is_visible()
     for key, way in (

@@ -51,7 +51,7 @@ SHIFT = """() => { if (window.shift === undefined) { window.shift = 0;
 @pytest.mark.exhaustive(reason="another test looks at the thumbnails daily")
 def test_the_mouse_and_the_keys_go_through_all_stages(explorer: Callable) -> None:
     page = explorer("?method=privthr&epsilon=1").page
-    page.wait_for_function("document.fonts.status === 'loaded'")
+    page.wait_for_function("() => document.fonts.status === 'loaded'")
     page.evaluate(SHIFT)
     height = page.locator(BAR).bounding_box()["height"]
     assert height <= 48

@@ -375,7 +375,7 @@ class LiveFigure {
     this.width = this.frame.clientWidth;
     const width = Math.max(this.width, head.least_width);
     if (factor !== 1) enlarge(head.figure, factor);
-    const staged = document.documentElement.hasAttribute("data-dpv-stage");
+    const staged = document.documentElement.dataset.dpvStage; // "on", or "frame"
     if (head.fills && staged) head.fills = "all";
     this.wraps = wrapTitle(head.figure.layout, width, factor, head.fills);
     const share = head.share && head.share + (factor > 1 ? PROJECTED : 0);
@@ -383,7 +383,7 @@ class LiveFigure {
     const under = head.fills === "maps" ? head.figure.layout.margin.under : 0;
     const rest = head.fills || staged ? window.innerHeight - this.placeInPage() + under : 0;
     const least = Math.max(head.height, Math.round(share * window.innerHeight));
-    const room = rest > LEAST_FILL * (staged ? 0.5 : factor) ? rest : Math.max(least, rest);
+    const room = rest > LEAST_FILL * (staged === "on" ? 0.5 : factor) ? rest : Math.max(least, rest);
     const { legend, margin } = head.figure.layout;
     if (legend?.yref === "container")
       margin.t += legendLines(head.figure, width, factor) * TITLE_LINE * factor;
