@@ -546,8 +546,6 @@ class CodeProcess:
 
 @dataclass(frozen=True)
 class _Audited:
-    """The code on all data sets; each run has a seed of its own."""
-
     process: CodeProcess
     pairs: Sequence[Pair]
     box: Box
@@ -674,7 +672,6 @@ def _repeat(
     relation: Relation,
     seed: int,
 ) -> tuple[str, ...]:
-    """Lines for a shell that repeat the audit, and that print both data sets."""
     words = ["dpviz", "audit"]
     words += [asked["target"]] if asked["target"] else ["--command", asked["command"]]
     for name, value in ({} if asked["runner"] else given).items():

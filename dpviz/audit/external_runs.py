@@ -141,7 +141,6 @@ class Estimator:
             yield from self._numbers("label of another record", model.predict(self.probes))
 
     def _fitted(self, model: Any) -> list[str]:
-        """Names of fitted attributes; properties are those of the class."""
         own = [name for name in vars(model) if name not in self.of_class]
         return [name for name in (*own, *self.of_class) if name.endswith("_") and name[0] != "_"]
 

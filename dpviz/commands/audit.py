@@ -156,7 +156,6 @@ def _external(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def _refuse(given: argparse.Namespace, names: Sequence[str], only: str) -> None:
-    """Raise InputError if an option is given that applies only to something else."""
     for name in names:
         value = getattr(given, name.replace("-", "_"))
         if value is not None and value is not False:  # but 0 is given

@@ -256,7 +256,6 @@ def _file(given: argparse.Namespace) -> Any:
 
 
 def _sample_or_counts(given: argparse.Namespace, *, any_total: bool = False) -> Dataset | None:
-    """Read a sample set or a grid of counts; return None if DATA is a table."""
     known = known_sample(given)
     if known is not None:
         return _sample(known.name, given)

@@ -77,7 +77,6 @@ def load_sample(name: str) -> Dataset:
 
 
 def _table(path: Path) -> Callable[[str, type], NDArray[Any]]:
-    """Return a function that reads a column of a file as an array of a type."""
     if path.suffix == ".parquet":
         table = pq.read_table(path)
         return lambda name, kind: table[name].to_numpy().astype(kind, copy=False)

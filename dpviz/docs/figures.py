@@ -25,14 +25,27 @@ _SHOWN, _SIDE, _GAP, _TOP = 2500, 380, 24, 30
 
 
 @dataclass(frozen=True)
+class Cells:
+    """Clusters of cells, drawn as squares with the numbers of the clusters.
+
+    ``labels``, shape (a, b): cluster of each cell, 0 for none. ``strong``, shape (a, b): cells with
+    many records. ``invented``: clusters with a "+". ``sides``: size of a cell, as shares of a side.
+    """
+
+    labels: NDArray[np.integer]
+    strong: NDArray[np.bool_]
+    invented: NDArray[np.integer]
+    sides: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class Panel:
     """One side of a picture; a label of -1 means no cluster."""
 
     heading: str
     labels: NDArray[np.int32 | np.intp]
     centers: NDArray[np.float64] | None
-    #: Cluster of each cell, shape (g, g), 0 for none: squares with the number of the cluster.
-    cells: NDArray[np.integer] | None = None
+    cells: Cells | None = None
 
 
 def caption(method: str, *, centres: bool) -> str:
@@ -109,7 +122,7 @@ def svg(points: NDArray[np.float64], panels: Sequence[Panel]) -> str:
             f'stroke="{NOISE["light"]}"/>'
         )
         if panel.cells is not None:
-            parts += _cells(panel.cells, left)
+            parts += _squares(panel.cells, left)
         for label in np.unique(panel.labels):
             colour = NOISE["light"] if label < 0 else _colour(label)
             dots = "".join(_places(points[panel.labels == label], left, "M%d %dh0"))
@@ -125,16 +138,22 @@ def _colour(label: int) -> str:
     return CLUSTERS["light"][label % len(CLUSTERS["light"])]
 
 
-def _cells(cells: NDArray[np.integer], left: int) -> Iterator[str]:
-    width, height = (_SIDE / side for side in cells.shape)
+def _squares(cells: Cells, left: int) -> Iterator[str]:
+    width, height = (_SIDE * side for side in cells.sides)
     square = f"h{width:.1f}v{height:.1f}h-{width:.1f}z"
-    for cluster in np.unique(cells[cells > 0]):
-        at = np.argwhere(cells == cluster) * [width, -height]
-        x, y = (at + [left, _TOP + _SIDE - height]).T  # noqa: RUF005 - arrays
-        squares = "".join(f"M{a:.1f} {b:.1f}{square}" for a, b in zip(x, y, strict=True))
-        yield f'<path d="{squares}" fill="{_colour(cluster - 1)}" fill-opacity="0.35"/>'
-        place = f'x="{x.mean() + width / 2:.0f}" y="{y.mean() + height / 2 + 6:.0f}"'
-        yield f"<text {place} {_NUMBER}>{cluster}</text>"
+    for cluster in np.unique(cells.labels[cells.labels > 0]):
+        at = np.argwhere(cells.labels == cluster)
+        x, y = left + at[:, 0] * width, _TOP + _SIDE - (at[:, 1] + 1) * height
+        strong = cells.strong[tuple(at.T)]
+        corners = np.array([f"M{a:.1f} {b:.1f}{square}" for a, b in zip(x, y, strict=True)])
+        for mine, opacity in ((~strong, 0.3), (strong, 0.65)):
+            squares = "".join(corners[mine])
+            yield f'<path d="{squares}" fill="{_colour(cluster - 1)}" fill-opacity="{opacity}"/>'
+        # The middle of a concave cluster may be outside, so take its nearest cell.
+        middle = np.hypot(*(at - at.mean(axis=0)).T).argmin()
+        place = f'x="{x[middle] + width / 2:.0f}" y="{y[middle] + height / 2 + 6:.0f}"'
+        name = f"{'+' * bool(np.isin(cluster, cells.invented))}{cluster}"
+        yield f"<text {place} {_NUMBER}>{name}</text>"
 
 
 _NUMBER = (

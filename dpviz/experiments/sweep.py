@@ -608,7 +608,6 @@ def _draw_parts(
     work: Work,
     true_runs: LRUCache | None,
 ) -> list[tuple[int, str]]:
-    """Compute parts and add their rows to ``done``, until the work is cancelled."""
     notes: list[tuple[int, str]] = []
     stopped = Event()
     if parts and work.cancelled:
@@ -632,7 +631,6 @@ def _draw_parts(
 def _drawn(
     parts: Iterable[_Part], jobs: int, true_runs: LRUCache | None
 ) -> Generator[_Drawn, None, None]:
-    """Compute the parts in any order, in this process or in several processes."""
     if jobs < 2:
         true_runs = true_runs or LRUCache(_TRUE_RUNS)
         yield from (_draw(part, true_runs) for part in parts)

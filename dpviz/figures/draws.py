@@ -297,7 +297,6 @@ def _band_shapes(band: Band, panel: int, true: float | None, mode: Mode) -> list
 
 
 def _drawn(shapes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Shapes whose ends are finite; the headings have the values of all."""
     return [one for one in shapes if np.isfinite((one["y0"], one["y1"])).all()]
 
 

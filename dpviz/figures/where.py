@@ -69,7 +69,6 @@ def where_map(columns: Sequence[str], box: Domain | None, mode: Mode) -> Panels:
 
 
 def _around(columns: Sequence[str], box: Domain) -> Domain:
-    """The box and its surroundings, in the shape of the map; at most the Earth."""
     (west, east), (south, north) = box.bounds
     shape = (PLAIN.scale(columns, box).panel(box) or _SHAPE) / _SHAPE
     x, y = (east - west) * max(shape, 1.0), (north - south) * max(1 / shape, 1.0)

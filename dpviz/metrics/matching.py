@@ -96,7 +96,6 @@ def two_ce(table: NDArray[np.int64]) -> float:
 
 
 def _pairs(numbers: NDArray[np.int64]) -> int:
-    """Sum of C(x, 2); uses Python's integers if squares would overflow 64 bits."""
     if int(numbers.sum()) < 2**31:
         return int((numbers * (numbers - 1) // 2).sum())
     return sum(x * (x - 1) // 2 for x in numbers.ravel().tolist())

@@ -459,7 +459,6 @@ def _lost(log: Log) -> str:
 
 
 def _key() -> bytes:
-    """Secret key of this user's folder, which is made once."""
     path = home_folder("keys") / "contents"
     with _alone(path.parent):
         with suppress(FileNotFoundError):

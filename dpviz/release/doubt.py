@@ -195,7 +195,6 @@ def _blocks(result: Mapping[str, Any]) -> Floats:
 
 
 def _room(result: Mapping[str, Any]) -> Floats:
-    """Number of cells of each block; the last blocks may have fewer cells."""
     return _blocks({**result, "counts": np.ones(np.shape(result["counts"]))})
 
 

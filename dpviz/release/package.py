@@ -212,7 +212,6 @@ def _values(document: Document, about: About, made: Mapping[str, bytes]) -> dict
 
 
 def _value(fact: Fact, values: Mapping[str, Any]) -> Any:
-    """Value of a fact; None if only the owner knows it and says nothing."""
     own = values["about"].get(fact.name)
     if fact.source == "owner":
         default = [UNSAID] if fact.kind == "list" else UNSAID

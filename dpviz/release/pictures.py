@@ -236,7 +236,6 @@ def _area(frame: Frame, polygon: Mapping[str, Any], shade: int) -> str:
 
 
 def _coarse(frame: Frame, geometry: Mapping[str, Any]) -> dict[str, Any]:
-    """Feature with the geometry as far as a picture shows it."""
     import shapely
 
     (west, east), _ = frame.bounds
@@ -583,7 +582,6 @@ def _outline(frame: Frame, feature: Mapping[str, Any], of_cells: bool) -> str:
 
 
 def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, list[Box]]:
-    """Numbers of the clusters (and centres), and the boxes of the numbers."""
     taken: list[Box] = []
     dots, texts = [], []
     radius = 3 if len(features) <= 100 else 1.5

@@ -228,7 +228,7 @@ class Rehearsal:
 
     @property
     def good(self) -> bool:
-        """Whether most draws of the plan in use find all clusters, and invent none."""
+        """Whether the plan in use usually finds all clusters, and usually invents none."""
         return _loss(self.plan) < _NEARER
 
     @property

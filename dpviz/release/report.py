@@ -30,6 +30,7 @@ from dpviz.release.tables import (
     doubt_words,
     earlier_words,
     headline,
+    joined_words,
     margin,
     place_words,
     quote,
@@ -76,6 +77,7 @@ def words_on(document: Document) -> dict[str, Any]:
         "quote": quote(document),
         "run_line": run_line(document),
         "accuracy_words": accuracy_words(document),
+        "joined_words": joined_words(document),
         "counting_words": counting_words(document),
         "earlier_words": earlier_words(document),
         "doubt_words": doubt_words(document),
@@ -129,7 +131,6 @@ def spots_of(document: Document, facts: Sequence[ClusterFacts]) -> list[dict[str
 
 
 def _spacings(document: Document) -> list[float]:
-    """Distance between two values of each column that a reader can tell apart."""
     domain = document["domain"]
     of_cells = document["result"]["kind"] == "cells"
     sides = document["parameters"]["grid"] if of_cells else [100] * len(domain["columns"])

@@ -487,16 +487,6 @@ def accuracy_words(document: Document) -> list[str]:
                 f"{_block_words(document, missed['block'])}, apart from others, is listed in at "
                 f"least {level} of releases. A smaller one may be missed."
             )
-    if facts and document["result"]["kind"] == "cells":
-        values = document["parameters"]
-        grid = tuple(values["grid"]) if isinstance(values["grid"], list) else values["grid"]
-        columns, bounds = _axes(document)
-        merging = FAMILIES[document["method"]["family"]].merging
-        shares = merging(SimpleNamespace(**values | {"grid": grid}), len(columns))
-        said.append(
-            f"{apart_words(shares, columns, bounds)} So one large or long cluster may be several "
-            "places."
-        )
     if document["result"]["kind"] == "centers":
         said.append(
             f"The method always gives {counted(len(facts), 'centre')}, so a small cluster may "
@@ -505,6 +495,21 @@ def accuracy_words(document: Document) -> list[str]:
     if facts:
         said.append(counting_words(document))
     return said
+
+
+def joined_words(document: Document) -> str:
+    """Sentence on places that may be one cluster; "" for a result without clusters of cells."""
+    result, values = document["result"], document["parameters"]
+    if result["kind"] == "centers" or not cluster_facts(document):
+        return ""
+    near = "Areas that touch may be one cluster."
+    if result["kind"] == "cells":
+        grid = tuple(values["grid"]) if isinstance(values["grid"], list) else values["grid"]
+        columns, bounds = _axes(document)
+        family = FAMILIES[document["method"]["family"]]
+        shares = family.merging(SimpleNamespace(**values | {"grid": grid}), len(columns))
+        near = apart_words(shares, columns, bounds)
+    return f"{near} So one large or long cluster may be several places."
 
 
 def apart_words(
@@ -516,19 +521,18 @@ def apart_words(
     """
     if not shares:
         return ""
+    may = "they may, and noise can join farther ones."
     near, far = np.array(shares).T * (bounds[:, 1] - bounds[:, 0])
     metres = _metres(columns, bounds)
     if metres is not None:
         closer, up_to = length(float(min(near * metres))), length(float(np.hypot(*far * metres)))
-        return f"Two places closer than about {closer} become one; up to about {up_to} they may."
+        return f"Two places closer than about {closer} become one; up to about {up_to} {may}"
     closer = " and ".join(
         f"{readable(one, 2)} in {shown(name)}" for one, name in zip(near, columns, strict=True)
     )
     up_to = " and ".join(readable(one, 2) for one in far)
-    return (
-        f"Two places become one if they differ by less than about {closer}; up to about {up_to} "
-        "they may."
-    )
+    less = f"Two places become one if they differ by less than about {closer}"
+    return f"{less}; up to about {up_to} {may}"
 
 
 def reach_words(document: Document, sides: Sequence[float]) -> str:
@@ -551,7 +555,6 @@ def _block_words(document: Document, sides: Sequence[float]) -> str:
 
 
 def _axes(document: Document) -> tuple[list[str], Floats]:
-    """Names of the columns, and their bounds, shape (d, 2)."""
     return document["domain"]["columns"], np.array(document["domain"]["bounds"], float)
 
 

@@ -155,7 +155,6 @@ def headers(*, embed: bool) -> tuple[tuple[bytes, bytes], ...]:
 
 @cache
 def _loading() -> threading.Thread:
-    """Thread that imports the libraries of the pages, started by the first call."""
     thread = threading.Thread(target=_load, name="dpviz import", daemon=True)
     thread.start()
     return thread

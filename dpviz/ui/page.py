@@ -116,7 +116,6 @@ def enter() -> None:
 
 
 def _start_by_app(path: str) -> None:
-    """Start a page through ``app.py`` if Streamlit has started the page alone."""
     # Until a session first calls ``st.navigation``, a new server handles a link to a page by
     # running only the page's file, without ``app.py``. Any call of ``st.navigation`` ends this
     # mode.

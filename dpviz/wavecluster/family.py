@@ -29,7 +29,7 @@ from dpviz.wavecluster.pipeline import Run, Source
 from dpviz.wavecluster.scores import QUICK, RANK, RANK_ERROR, SCORES, TELLING
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import true_config
-from dpviz.wavecluster.wavelet import reach
+from dpviz.wavecluster.wavelet import check_level, reach
 
 
 class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
@@ -173,7 +173,7 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
     def merging(self, config: Config, ndim: int) -> list[tuple[float, float]]:
         """A block, because blocks that touch are one cluster; two, and the wavelet's reach."""
         sides = config.grid if isinstance(config.grid, tuple) else (config.grid,) * ndim
-        block, wavelet = 2**config.level, config.wavelet
+        block, wavelet = 2 ** check_level(config.level, sides), config.wavelet
         return [
             (block / side, (2 + reach(wavelet, config.level, side)) * block / side)
             for side in sides

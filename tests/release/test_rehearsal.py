@@ -325,11 +325,12 @@ def test_the_distance_at_which_two_places_become_one_is_right(
 def test_the_words_on_near_places_have_the_unit_of_the_columns() -> None:
     request = replace(plan(grid=50), domain=Domain(((12.266, 12.554), (51.245, 51.425))))
     assert merging_words(request, ("lon", "lat"), 1) == (
-        "Two places closer than about 800 m become one; up to about 2.3 km they may."
+        "Two places closer than about 800 m become one; up to about 2.3 km they may, and noise "
+        "can join farther ones."
     )
     assert merging_words(request, ("age", "pay"), 1) == (
         "Two places become one if they differ by less than about 0.012 in age and 0.0072 in pay; "
-        "up to about 0.023 and 0.014 they may."
+        "up to about 0.023 and 0.014 they may, and noise can join farther ones."
     )
     private = replace(request, config=replace(request.config, choose="private"))
     coarse, fine = (merging_words(private, ("lon", "lat"), n) for n in (100, 10**6))

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from dpviz.data.samples import sample_names
+from dpviz.families import trial_of
+from dpviz.figures.theme import CLUSTERS
+from dpviz.figures.wavecluster.picture import picture_of as cell_picture
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.teaching.lessons.parser import filled
 from dpviz.teaching.lessons.shelf import shelf
@@ -102,6 +105,9 @@ def test_sheets_have_the_facts_of_the_screen_and_answers_for_the_teacher_alone()
     assert all(one in student and one in teacher for one in pictures)
     # A code leads other devices to the lesson, unless its address is of this computer.
     assert 'dpv-qr"' not in student
+    assert links[0] not in student
+    assert "Your teacher shows the address. Step 4." in student
+    assert links[0] in teacher
     there = ["http://192.168.1.5:8501/learn"] * len(facts)
     assert 'dpv-qr"' in sheet(lesson, facts, bars, pictures, there, teacher=False)
     assert "☑" not in student
@@ -112,11 +118,25 @@ def test_sheets_have_the_facts_of_the_screen_and_answers_for_the_teacher_alone()
     assert "…" not in student + teacher
 
 
-@pytest.mark.parametrize(("name", "number"), [("noise", 2), ("one-person", 4), ("a-claim", 1)])
+def squares_of(part: str, side: int) -> set[tuple[str, int, int]]:
+    """Colour and cell of each square in a panel of the picture."""
+    (corner,) = re.findall(r'^"(\d+)" y="(\d+)" width="(\d+)"', part)
+    x, y, width = map(float, corner)
+    found = set()
+    for path, colour in re.findall(r'<path d="([^"]+)" fill="(#\w+)"', part):
+        for a, b in re.findall(r"M([\d.]+) ([\d.]+)h", path):
+            across, down = (float(a) - x) * side / width, (float(b) - y) * side / width
+            found.add((colour, round(across), side - 1 - round(down)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [("noise", 2), ("one-person", 4), ("empty-cells", 2), ("a-claim", 1)]
+)
 def test_the_picture_on_paper_is_the_run_of_the_screen(name: str, number: int):
     step = LESSONS[name].steps[number - 1]
     look = Look(start_of(step), step.explorer)
-    picture, runs = picture_of(look), look.runs
+    picture, runs, dataset = picture_of(look), look.runs, look.settings.active.dataset
     if name == "noise":
         rows = [re.findall(r"<td>(.*?)</td>", one) for one in re.findall("<tr>.*?</tr>", picture)]
         found = np.array(rows, dtype=float)
@@ -124,14 +144,26 @@ def test_the_picture_on_paper_is_the_run_of_the_screen(name: str, number: int):
             np.testing.assert_allclose(part[::-1].T, one.stages.counts, atol=0.05)
         return
     left, right = picture.split("<rect x=")[1:]
-    if name == "one-person":
+    if name in ("one-person", "empty-cells"):
         # As on the screen, both maps have squares and numbers, and the right one has no dots.
-        for part, one, dotted in ((left, runs.truth, True), (right, runs.private, False)):
-            squares = re.findall(r'<path d="([^"]+z)" fill=', part)
-            cells = np.bincount(one.stages.labels.ravel())[1:]
-            assert sorted(found.count("z") for found in squares) == sorted(cells)
-            assert part.count("paint-order") == one.stages.n_clusters
+        shown = cell_picture(
+            trial_of(dataset, look.settings.config, dataset.domain), runs.private, "xy", "", "light"
+        )
+        colours = CLUSTERS["light"]
+        parts = zip((left, right), shown.labels, (True, False), strict=True)
+        for part, labels, dotted in parts:
+            assert squares_of(part, labels.shape[0]) == {
+                (colours[(labels[at] - 1) % len(colours)], *at)
+                for at in map(tuple, np.argwhere(labels))
+            }
+            names = re.findall(r">(\+?\d+)</text>", part)
+            wrong = shown.numbers[1][shown.fates.invented] if not dotted else ()
+            assert names == [
+                f"{'+' * (one in wrong)}{one}" for one in np.unique(labels[labels > 0])
+            ]
             assert ('stroke-width="3"' in part) == dotted
+        # Strong squares have more records; numbers are inside of their clusters.
+        assert {'0.3"', '0.65"'} <= set(re.findall(r'fill-opacity="(.*?")', right))
     else:
         clusters = runs.private.config.clusters
         assert left.count("<path") == clusters

@@ -82,8 +82,6 @@ limited = False
 
 
 class _Reader:
-    """One process. Only one thread at a time may call the methods of a reader."""
-
     def __init__(self) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-c", _START],

@@ -217,7 +217,6 @@ def _fields(lines: pa.Array, mark: str) -> pa.Array:
 
 
 def _separated(lines: pa.Array, mark: str) -> pa.Array:
-    """Replace every separator outside quotation marks by a line break."""
     quoted, plain = '"((?:[^"]|"")*)"', f'([^"{mark}]*)'
     first, end = (pa.scalar(text, lines.type) for text in (mark, ""))
     begun = pc.binary_join_element_wise(first, lines, end)

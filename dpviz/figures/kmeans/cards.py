@@ -138,7 +138,6 @@ def _regions(picture: KMeansPicture, step: int) -> Thumbnails:
 
 
 def _map(picture: KMeansPicture, run: KMeansRun, step: int) -> Thumbnail:
-    """Regions of the centres (only with two columns), with a mark at each centre."""
     centers, mode = picture.centers_at(run, step), picture.mode
     labels = np.zeros((MOST, MOST), np.intp)
     if picture.truth.records.domain.ndim == 2:

@@ -59,5 +59,4 @@ def _at(picture: WaveClusterPicture) -> list[tuple[float, WaveClusterPicture]]:
 
 
 def _plain(traces: list[marks.Trace]) -> list[marks.Trace]:
-    """Traces without hover texts that compare two maps."""
     return [one for one in traces if "customdata" not in one.get("hovertemplate", "")]

@@ -447,7 +447,6 @@ def budgets(low: float, high: float, points: int) -> tuple[float, ...]:
 
 @st.cache_resource(show_spinner=False)
 def _sample_subject(name: str) -> Subject:
-    """Sample set with its parameters; all sessions share one copy of the points."""
     return replace(subject_of_sample(name), dataset=sample_data(name))
 
 

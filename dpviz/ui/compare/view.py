@@ -129,7 +129,6 @@ def _build(state: CompareState, request: SweepRequest | None) -> None:
 
 
 def _asks_all(state: CompareState, request: SweepRequest) -> bool:
-    """Whether a click or a link has asked for all runs of this request."""
     if state.fresh:
         st.session_state.pop(_ASKED, None)
     asked = st.session_state.setdefault(_ASKED, {})
@@ -143,7 +142,6 @@ def _asks_all(state: CompareState, request: SweepRequest) -> bool:
 
 
 def _step(state: CompareState, request: SweepRequest, way: int) -> None:
-    """Show the next or the previous score, or data set if each panel is a score."""
     name, among = "of", [*request.plans]
     if state.get("view") == "data":
         # Slower scores are computed only if the user has chosen one of them.
@@ -629,7 +627,6 @@ def _show_latex(request: SweepRequest, charts: Sequence[Chart], title: str, line
 
 
 def _with_stand_ins(preset: Preset, request: SweepRequest, table: pd.DataFrame) -> pd.DataFrame:
-    """Add a column that names the paper's data set which a sample set replaces."""
     theirs = {
         one.name: preset.stand_in_title(name).removeprefix("stand-in: ")
         for name, one in request.subjects.items()
@@ -639,7 +636,6 @@ def _with_stand_ins(preset: Preset, request: SweepRequest, table: pd.DataFrame) 
 
 
 def _printed(name: str, score: str) -> None:
-    """Show what the paper's text says about the figure, beside what was measured."""
     from dpviz.papers import EVIDENCE, ROWS  # imported here, because it loads slowly
 
     figure = [row for row in ROWS if row.link and row.link.query.get("preset") == name]

@@ -43,8 +43,6 @@ _PATIENCE, _AGAIN, _LOOK = 0.05, 1.0, 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class _Drawn:
-    """A curve of a method, and whether the method is private with it."""
-
     curve: Curve
     private: bool
 
@@ -227,7 +225,6 @@ def _free_corner(lines: Sequence[Path]) -> str:
 
 
 def _height(value: float, *, score: Score, best: float, worst: float) -> float:
-    """Height of a value in the picture: 0 is the bottom, 1 is the top."""
     if score.log:
         value, best, worst = log(value), log(best), log(worst)
     share = (value - best) / (worst - best)

@@ -183,7 +183,6 @@ class KMeansExplorer(Explorer):
 
     @property
     def _when(self) -> str:
-        """Step that the player shows, in words; empty if it is the result."""
         if self.shown_run is self.runs.private:
             return ""
         step = self.picture.shown_step
@@ -247,7 +246,6 @@ class KMeansExplorer(Explorer):
         )
 
     def _again(self, epsilon: float) -> KMeansRun:
-        """Run of the same method, with the same seed, at another epsilon."""
         truth, seed = self.runs.truth, self.settings.seed
         own = self.runs.private.config
         config = replace(own, epsilon=epsilon, choose=own.choose and GIVEN)
@@ -644,7 +642,6 @@ def _quickly(settings: RunSettings, left: Left, *, coming: bool) -> KMeansRuns:
 
 
 def _start_run(request: Request) -> Job:
-    """Return the running job of the latest request; start one if none runs."""
     job = job_of(_JOB)
     if job is None or not job.running:
         task = prepared(FAMILY.name, partial(_run_beside, request))

@@ -225,7 +225,6 @@ class WaveClusterExplorer(Explorer):
         )
 
     def _again(self, epsilon: float) -> Run:
-        """Run of the same method, with the same seed, at another epsilon."""
         config = replace(self.closer.config, epsilon=epsilon)
         return _private(replace(self.closer, config=config), self.runs.grid)
 

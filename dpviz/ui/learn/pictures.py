@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import html
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.docs.figures import panels_of, svg
+from dpviz.docs.figures import Cells, panels_of, svg
 from dpviz.families import CARDS, trial_of
-from dpviz.metrics.matching import matched_numbers
+from dpviz.figures.wavecluster.picture import picture_of as cell_picture
 from dpviz.ui.learn.facts import Look
 
 #: Largest number of cells per side of a grid whose counts are printed as numbers.
@@ -33,15 +34,20 @@ def picture_of(look: Look) -> str:
     domain = settings.active.domain
     assert dataset.points is not None  # noqa: S101 - sample sets have points
     order = np.random.default_rng(0).permutation(dataset.n)[:_SHOWN]
-    trial = trial_of(dataset, settings.config, domain, settings.active.outside)
+    trial: Any = trial_of(dataset, settings.config, domain, settings.active.outside)
     # The step's text has the numbers of clusters; a cluster without a record is not in the picture.
     true, private = panels_of(trial, trial.draw(settings.seed), domain, order, card.title)
     panels = [replace(true, heading="True"), replace(private, heading=card.title)]
     if grids:  # as on the screen: squares and numbers, and no dots on the right
-        left, right = look.runs.truth.stages.labels, look.runs.private.stages.labels
-        numbers = matched_numbers(left.ravel(), right.ravel())
-        panels[0] = replace(panels[0], cells=left)
-        panels[1] = replace(panels[1], cells=numbers[right], labels=private.labels[:0])
+        shown = cell_picture(trial, look.runs.private, ("x", "y"), "", "light")
+        _, numbers = shown.numbers
+        average, (_, labels) = shown.private.average, shown.labels
+        strong = average > np.median(average[labels > 0]) if labels.any() else labels > 0
+        width, height = (2**shown.true.level / g for g in grids[0][0].shape)
+        left = Cells(shown.labels[0], labels < 0, numbers[:0], (width, height))
+        right = Cells(labels, strong, numbers[shown.fates.invented], (width, height))
+        dots = private.labels[:0]
+        panels = [replace(panels[0], cells=left), replace(panels[1], cells=right, labels=dots)]
     scaled = (dataset.points[order] - domain.lows) / (domain.highs - domain.lows)
     return svg(scaled, panels if grids or card.spends else panels[:1])
 

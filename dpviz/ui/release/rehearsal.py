@@ -236,7 +236,6 @@ def _expect(state: UrlState, draft: ReleaseDraft, place: DeltaGenerator) -> None
 
 
 def _size_words(draft: ReleaseDraft, kind: str) -> str:
-    """Size of made-up clusters, in metres if the unit of the axes is known."""
     word, share, words = _SIZES[kind]
     domain, columns = draft.request.domain, draft.active.dataset.columns
     if domain is None or domain.ndim != 2:
@@ -419,7 +418,6 @@ def _offer(state: UrlState, plan: Plan) -> None:
 
 
 def _take(state: UrlState, plan: Plan, found: Rehearsal) -> None:
-    """Set the controls to the settings of a plan, which public data recommend."""
     request = found.taken.plan.request
     _known()[replace(plan, request=request)] = found.taken
     state.set("method", request.config.method)

@@ -29,7 +29,14 @@ from dpviz.release.files import written
 from dpviz.release.geojson import clusters, published, without_doubtful
 from dpviz.release.package import LONGEST, asked, checked
 from dpviz.release.pictures import domain_svg
-from dpviz.release.tables import accuracy_words, doubt_words, earlier_words, headline, quote
+from dpviz.release.tables import (
+    accuracy_words,
+    doubt_words,
+    earlier_words,
+    headline,
+    joined_words,
+    quote,
+)
 from dpviz.ui.data.not_taken import show_not_taken
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.protection_panel import RELATION_TITLES
@@ -663,7 +670,7 @@ def bundle() -> bool:
     if words := doubt_words(done.document):
         show = show_warning if done.document["doubtful"]["clusters"] else show_caption
         show(f"{words} {done.document['doubtful']['how']}")
-    for words in accuracy_words(document):
+    for words in filter(None, (*accuracy_words(document), joined_words(document))):
         show_caption(words)
     name = f"dpviz-release-{done.document['method']['name']}"
     with st.container(horizontal=True):

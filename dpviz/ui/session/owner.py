@@ -48,7 +48,6 @@ def budget_file() -> Path | None:
 
 
 def _file(owner: str) -> Path:
-    """File of an owner; the name of the file does not reveal the owner."""
     return home() / FOLDER / f"{hashlib.sha256(f'dpviz {owner}'.encode()).hexdigest()}.db"
 
 

@@ -129,7 +129,6 @@ def _json(value: Any) -> str:
 def _strip(
     value: Any, path: list[str | int], arrays: list[Any], places: list[dict[str, Any]]
 ) -> Any:
-    """Copy `value`, and move its numeric arrays to `arrays` and `places`."""
     if isinstance(value, dict):
         return {name: _strip(v, [*path, name], arrays, places) for name, v in value.items()}
     if isinstance(value, np.ndarray):
