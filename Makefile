@@ -56,7 +56,7 @@ newest:
 	echo "There is no newer Python here than $(PYTHON): make test has tried the newest."
 
 few: $(VENV)/test.stamp
-	$(BIN)/python $(PYTEST) -m "not exhaustive" --few 1 dpviz tests/data tests/privacy \
+	$(BIN)/python $(PYTEST) -m "not exhaustive" --few 1 tests/test_doctests.py tests/data tests/privacy \
 	  tests/commands/test_command_line.py tests/commands/test_reading.py
 
 # Line coverage of the daily tests, with three cases of each test. All cases would cover no less.

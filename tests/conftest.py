@@ -1,5 +1,6 @@
 """Fixtures: reference data, a home folder for the tests, less work after the last mechanism."""
 
+import gc
 import hashlib
 import importlib
 import sys
@@ -26,7 +27,7 @@ from tests.support.tiers import DAILY_EXAMPLES
 
 #: Number of cases of a test for every day, unless a mark names the cases or their number. All cases
 #: of a test run nearly the same lines.
-MOST_CASES = 3
+MOST_CASES = 2
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -99,6 +100,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.exhaustive)
     if few := config.getoption("few"):
         _keep(config, items, _some(items, few))
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector skip modules and tests, which live until the end.
+
+    Otherwise each of its whole passes looks at all of them, which costs more than some tests.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _keep(config: pytest.Config, items: list[pytest.Item], kept: set[pytest.Item]) -> None:

@@ -171,5 +171,5 @@ def main() -> None:
         explorer()
 
 
-if __name__ == "__main__":  # pytest imports this file to look for doctest examples
+if __name__ == "__main__":
     main()

@@ -521,8 +521,8 @@ def test_requests_are_checked_in_one_sentence(given: dict[str, Any], begins: str
 # -- crashes -------------------------------------------------------------------------------
 
 
-@pytest.mark.daily("20")
-@pytest.mark.parametrize("releases", [20, 200])
+@pytest.mark.daily("10")
+@pytest.mark.parametrize("releases", [10, 200])
 def test_killed_at_any_point_no_bundle_is_without_its_debit(tmp_path: Path, releases: int) -> None:
     """Each release runs in a separate process, which is killed at a random time."""
     budget = Budget(tmp_path / "budget.db")
