@@ -39,7 +39,7 @@ def show() -> None:
         st.html(EMBED_STYLE)
     enter()
     page, title = navigate(DOORS)
-    frame()  # after the side bar, because this shows the page
+    frame()  # after the side bar, because frame shows the page
     st.set_page_config(page_title=f"{title} · dpviz")
     show_title(title, page.url_path)
     page.run()

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Arrow reads this variable when it is loaded. With its default allocator, which keeps huge pages,
-# passes over stored records took 35 MB more memory, and more time.
+# Arrow reads this variable when it is loaded. Arrow's default allocator keeps huge pages: passes
+# over stored records took 35 MB more memory, and more time.
 if sys.platform == "linux":
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
 

@@ -41,12 +41,12 @@ def family_of(method: str) -> Family:
 
 
 def score_of(name: str) -> Score:
-    """Return the description of a score; for an unknown score, it has only a name."""
+    """Return the description of a score; the description of an unknown score is only a name."""
     return SCORES.get(name) or Score(name=name, title=name, compute=lambda one: one[name])
 
 
 def settings_of(known: Sample) -> dict[str, Any]:
-    """Parameters that suit a sample set, by name, and their values."""
+    """Names and values of the parameters that suit a sample set."""
     return {
         name: value for family in FAMILIES.values() for name, value in family.suited(known).items()
     }

@@ -20,6 +20,7 @@ from dpviz.ui.data import map_panel, own_data
 from dpviz.ui.data import state as data_state
 from dpviz.ui.session import address, classroom, owner
 from dpviz.ui.session.classroom import GUEST, OPEN_TO_GUESTS
+from tests.support import coroutines
 from tests.support.links import PAGES, opened
 
 PLACE = "192.168.1.5:8501"
@@ -62,7 +63,7 @@ def passed(
         await door(scope, None, send)  # type: ignore[arg-type]
         return inside, answers
 
-    inside, answers = asyncio.run(run())
+    inside, answers = coroutines.run(run())
     return inside.seen, answers
 
 

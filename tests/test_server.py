@@ -43,7 +43,7 @@ from tests.browser.conftest import (
     serve_others,
     started_server,
 )
-from tests.support import APP, ROOT
+from tests.support import APP, ROOT, coroutines
 
 #: Settings that a user has enabled on this computer for other apps.
 OPENED = ("STREAMLIT_SERVER_ENABLE_AGENT_API", "STREAMLIT_SERVER_SCRIPT_HEALTH_CHECK_ENABLED")
@@ -396,7 +396,7 @@ def test_a_refused_socket_is_told_once_to_who_runs_the_server(
             "type": "websocket",
             "headers": [(b"host", b"lab.example.org"), (b"origin", origin.encode())],
         }
-        asyncio.run(shield(scope, None, send))  # type: ignore[arg-type]
+        coroutines.run(shield(scope, None, send))  # type: ignore[arg-type]
 
     shield = server_module.Shield(None)  # type: ignore[arg-type]
     for _ in range(3):
@@ -438,7 +438,7 @@ def test_a_request_for_the_page_begins_imports_and_a_session_begins_after_them(
     monkeypatch.setattr(server_module, "_load", load)
     server_module._loading.cache_clear()
     try:
-        asyncio.run(visit())
+        coroutines.run(visit())
     finally:
         server_module._loading.cache_clear()
     assert order == ["http", "loaded", "websocket", "websocket"]
@@ -456,7 +456,7 @@ def test_imports_begin_when_the_server_starts(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(server_module.config, "get_option", lambda name: True)  # headless
     server_module._loading.cache_clear()
     try:
-        asyncio.run(start())
+        coroutines.run(start())
     finally:
         server_module._loading.cache_clear()
 
@@ -480,7 +480,7 @@ def test_a_visitor_of_the_first_page_needs_no_library_of_tables(tmp_path: Path) 
         await session.leave()
 
     with benchmarked_server(tmp_path, free_port()) as (url, process):
-        asyncio.run(visit(url))
+        coroutines.run(visit(url))
         loaded = " ".join(one.path for one in process.memory_maps())
     assert "/numba/" in loaded
     assert not [one for one in ("pandas", "pyarrow", "sklearn") if f"/{one}/" in loaded]

@@ -1,7 +1,7 @@
 """Lower bound on epsilon from the scores of many runs on two neighbouring data sets.
 
-The first half of the runs chooses one event (score, threshold, tail, data set that shows it more);
-the second half tests it once. A bound above the claim disproves it; a bound below proves nothing.
+The first half of the runs chooses one event: score, threshold, tail, and the data set that shows it
+more. The second half tests the event once. Only a bound above the claim proves something.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ SIGNS = tuple(_COMPARE)
 CONFIDENCE = 0.99
 _ERROR = (1 - CONFIDENCE) / 2
 
-#: Decimals of a score; more would show NumPy's grid of floats, which no exact mechanism has.
+#: Decimals of a score; more would show NumPy's grid of floats, which exact mechanisms don't have.
 DECIMALS = 6
 
-#: The best of thousands of rare events is often best by chance, so the choice compares bounds whose
-#: error is smaller by this factor, which prefer more frequent events.
+#: The best of thousands of rare events is often best by chance. So the choice compares bounds with
+#: an error that is smaller by this factor; such bounds prefer more frequent events.
 CAUTION = 10
 
-#: Probability with which runs show what is called visible.
+#: A loss is called visible if the runs show it with this probability.
 POWER = 0.9
 
 #: Minimum number of runs on each data set; with fewer runs, even the best bound is small.
@@ -73,9 +73,9 @@ class Bound:
 def lower_bound(without: Floats, joined: Floats, delta: float = 0.0) -> Bound:
     """Lower bound on epsilon from the scores (runs, columns) of independent runs on two data sets.
 
-    ln((p_low - delta) / q_high) of the tested event, with one-sided Clopper-Pearson bounds on both
-    probabilities: at most the true epsilon at this delta with probability at least
-    :data:`CONFIDENCE`. Both have the same shape, with at least ``FEWEST`` runs.
+    The bound is ln((p_low - delta) / q_high) for the tested event, with one-sided Clopper-Pearson
+    bounds on both probabilities. With probability at least :data:`CONFIDENCE`, it is not above the
+    true epsilon at this delta. Both arrays have the same shape, with at least ``FEWEST`` runs.
     """
     half = len(without) // 2
     first, second = _rounded(without), _rounded(joined)
@@ -88,7 +88,7 @@ def lower_bound(without: Floats, joined: Floats, delta: float = 0.0) -> Bound:
 
 
 def best_event(without: Floats, joined: Floats, delta: float = 0.0) -> tuple[float, Event]:
-    """Cautious bound and event that choosing runs (runs, columns) prefer; this is not a test."""
+    """Best event of choosing runs (runs, columns), and its cautious bound, which is not a test."""
     first, second = _rounded(without), _rounded(joined)
     choices = (
         _best_event(column, first[:, column], second[:, column], _ERROR / CAUTION, delta)
@@ -107,8 +107,8 @@ def highest(runs: int, delta: float = 0.0) -> float:
 def visible(runs: int, claim: float, delta: float = 0.0) -> float | None:
     """Smallest real epsilon of one Laplace mechanism that these runs nearly always show.
 
-    The event "at least the mean with the record" then has a bound above the claim with probability
-    :data:`POWER` or more. None if no epsilon is large enough. ``runs`` on each data set.
+    For this epsilon, the event "at least the mean with the record" has a bound above the claim with
+    probability :data:`POWER` or more. None if no epsilon is large enough. ``runs``: on each set.
     """
     n = runs - runs // 2
     low, high = _log_shares(n, _ERROR, delta)
@@ -139,8 +139,8 @@ def share_bounds(count: int, n: int, error: float) -> tuple[float, float]:
 def _log_shares(n: int, error: float, delta: float = 0.0) -> tuple[Floats, Floats]:
     """Logarithms of both Clopper-Pearson bounds for all counts 0 to n; each has shape (n + 1,).
 
-    The claim allows ``delta`` of the larger share without any loss, so the lower bound is without
-    it: the hockey-stick divergence is above delta if p > exp(epsilon) q + delta.
+    The lower bound is reduced by ``delta``, because the claim allows this part of the larger share
+    without any loss: the hockey-stick divergence is above delta if p > exp(epsilon) q + delta.
     """
     counts = np.arange(n + 1)
     low, high = np.zeros(n + 1), np.ones(n + 1)
@@ -158,13 +158,12 @@ def _rounded(scores: Floats) -> Floats:
 def _best_event(
     column: int, without: Floats, joined: Floats, error: float, delta: float = 0.0
 ) -> tuple[float, Event]:
-    """Event of one score with the largest bound on the choosing half of the runs, and its bound."""
+    """Largest bound of an event of one score on the choosing half of the runs, and this event."""
     n = len(without)
     values, place = np.unique(np.concatenate([without, joined]), return_inverse=True)
     few, many = (_counts(part, len(values)) for part in (place[:n], place[n:]))
     low, high = _log_shares(n, error, delta)
-    # Of equal bounds, prefer the event that is more frequent with the person: it is easy to
-    # explain.
+    # If bounds are equal, prefer an event that is more frequent with the person: it is clearer.
     gains = np.stack([low[many] - high[few], low[few] - high[many]])
     direction, sign, value = np.unravel_index(int(np.argmax(gains)), gains.shape)
     event = Event(

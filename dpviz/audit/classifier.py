@@ -20,8 +20,8 @@ def classifier_scores(
 
     These are the first ``chosen`` runs (default: half).
 
-    Histogram-based boosted trees (Ke 2017) on scores (runs, columns); infinite and NaN are missing.
-    Even choosing runs are scored by a model of the odd runs, and vice versa, because
+    Histogram-based boosted trees (Ke 2017) use scores (runs, columns); infinite and NaN are
+    missing. Even choosing runs are scored by a model of the odd runs, and vice versa, because
     scores on a model's own training runs are too good.
     """
     half = len(without) // 2 if chosen is None else chosen

@@ -1,6 +1,6 @@
 """Pairs of neighbouring data sets that reveal a leak, small enough for thousands of runs.
 
-Each function takes the claim; the second data set has one more or one replaced record.
+Each function takes the claim. In the second data set, one record is added or replaced.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _record_in(cell: tuple[int, ...], before: ArrayLike, claim: float = 1.0) -> 
     return _grids(before, after)
 
 
-#: Number of blocks of two cells, with which Two-stage has low counts at a budget of 1.
+#: Number of blocks of two cells; with this number, Two-stage has low counts at a budget of 1.
 BLOCKS_APART = 64
 
 #: The only record is in one cell, which gets a second record.
@@ -72,7 +72,7 @@ eleventh_in_cell = partial(_record_in, (0, 0), [[10, 0], [0, 0]])
 #: The first of two adjacent cells of ten records gets an eleventh record.
 eleventh_on_line = partial(_record_in, (0,), [10, 0])
 
-#: An empty block gets its first record beside a block of ten: one more coefficient is positive.
+#: An empty block beside a block of ten gets its first record: one more coefficient is positive.
 second_block = partial(_record_in, (0, 2), [[10, 0, 0, 0], [0] * 4])
 
 #: An empty block beside blocks of six and forty records gets its first record. With p = 1/2, the
@@ -103,16 +103,16 @@ def synopsis_size(claim: float) -> Sources:
 
 
 def crowd(claim: float, *, size: int, columns: int, place: float = 1.0) -> RecordPair:
-    """Many records in one corner of a box; a new one at ``place`` of the diagonal (1: opposite).
+    """Many records in one corner of a box, a new record at ``place`` of the diagonal (1: opposite).
 
-    There it changes each count and sum by the maximum amount, for any centres and clip radius. The
-    first ``size`` records are one point with a weight, so a run is fast.
+    In the opposite corner, it changes each count and sum by the maximum amount, for any centres and
+    clip radius. The first ``size`` records are one point with a weight, so a run is fast.
     """
     return _weighed(np.array([[0.0], [place]]) * np.ones(columns), size)
 
 
 def _weighed(places: Floats, size: int) -> RecordPair:
-    """Records at the first place, as one point with a weight; then one more at the second."""
+    """Records at the first place (one point with a weight), then one more at the second place."""
     unit = Domain(((0.0, 1.0),) * places.shape[1])
     before, after = (
         Records(points=places[: len(weights)], domain=unit, cut=True, weights=np.array(weights))
@@ -144,7 +144,7 @@ def first_of_all(method: str, claim: float) -> tuple[Any, Any]:
 
 
 def far_point(claim: float, *, declared: bool = True) -> Sources:
-    """500 points in [0, 0.1]^2; one more is at (1, 1), in a declared domain or their range."""
+    """500 points in [0, 0.1]^2, then one more at (1, 1); the domain is declared or their range."""
     domain = UNIT_SQUARE if declared else None
     points = np.random.default_rng(0).uniform(0, 0.1, (500, 2))
     one, other = (
@@ -155,7 +155,7 @@ def far_point(claim: float, *, declared: bool = True) -> Sources:
 
 
 def eleventh_point(claim: float) -> Sources:
-    """Ten points at one position of a line; an eleventh point joins; no grid is chosen yet."""
+    """Ten points at one position of a line, then an eleventh point; no grid is chosen yet."""
     line = Domain(((0.0, 1.0),))
     one, other = (
         Source.build(Dataset(name="audit", points=np.full((n, 1), 0.3)), 16, line) for n in (10, 11)
@@ -187,13 +187,13 @@ first_record_in_many_columns = partial(_record_at, [1.0] * 40, np.empty((0, 40))
 #: Ten records at one end of a line, then an eleventh record at the same position.
 eleventh_record = partial(_record_at, [1.0], np.ones((10, 1)))
 
-#: Two records, of which GUPT makes one block; then three records, of which it makes two blocks.
+#: GUPT makes one block of two records, and two blocks of three records.
 number_of_blocks = partial(_record_at, [0.25], np.full((2, 1), 0.25))
 
 #: Step with the random choices that :data:`opposite_end` needs: the candidates of PrivGene.
 BRED = "breeding"
 
-#: A hundred records at one end of a line, then one at the other end, maybe far from both centres.
+#: A hundred records at one end of a line, then one at the other end (maybe far from both centres).
 opposite_end = partial(_record_at, [1.0], np.zeros((100, 1)))
 
 
@@ -208,12 +208,12 @@ def far_record(claim: float, *, declared: bool = True) -> RecordPair:
 #: Step with the random choices that :func:`lonely_record` needs: the random initial centres.
 PUBLIC = "places"
 
-#: For :func:`lonely_record`: number of clusters, and contour coefficient of all but the last.
+#: For :func:`lonely_record`: number of clusters, and contour coefficient of the other clusters.
 LONELY_CLUSTERS, LONELY_CONTOUR = 15, 0.02
 
 
 def lonely_record(claim: float) -> RecordPair:
-    """14 clusters, nearly halfway to another public centre; a new record is at the 15th centre."""
+    """14 records, each nearly halfway to another public centre; a new one is at the 15th centre."""
     centers = uniform(LONELY_CLUSTERS, 2, public_choices(PUBLIC))
     # At a fraction f of the distance to the nearest other centre, the coefficient is 1 - f/(1 - f).
     share = (1 - LONELY_CONTOUR) / (2 - LONELY_CONTOUR)
@@ -242,18 +242,18 @@ BLOCKS, BLOCK_SIZE = 16, 64
 def shifted_blocks(claim: float) -> RecordPair:
     """Blocks of records that are all at 0 or all at 1, in turn; one more record shifts the list.
 
-    Then each block except the first has one record of the other value, so its centres are far
-    apart.
+    Then each block except the first has a record of the other value, so its centres are far apart.
     """
     points = (np.arange(BLOCKS * BLOCK_SIZE)[:, None] // BLOCK_SIZE % 2).astype(float)
     return _record_at([0.0], points)
 
 
 def grid_size(claim: float, *, variant: VariantName, share: float = 1.0) -> RecordPair:
-    """Number of records for which EUGkM's grid has 10 x 10 cells, and one record more.
+    """So many records that EUGkM's grid has 10 x 10 cells; then one more record.
 
-    That grid has 11 x 10 (published) or 11 x 11 cells (sound, if it knew the true number). All
-    records are at one position. ``share`` is the part of the claim that the grid costs.
+    Then the grid has 11 x 10 cells (published) or 11 x 11 cells (sound, if it knew the true
+    number). All records are at one position. ``share`` is the part of the claim that the grid
+    costs.
     """
     epsilon = share * claim * (1 - SIZE_SHARE if variant == "sound" else 1)
     # sqrt(N epsilon / per_cell) cells per axis are rounded up (published) or to the nearest number.
@@ -272,7 +272,7 @@ def number_of_generations(claim: float) -> RecordPair:
     return _weighed(np.full((2, 1), 0.25), n)
 
 
-#: For :func:`swapped_centers`: number of records, and of blocks that it nearly always gives.
+#: For :func:`swapped_centers`: number of records, and the usual number of blocks that follows.
 SWAP_SIZE, SWAP_BLOCKS = 4_930, 30
 
 #: Step with the random choices that :func:`swapped_centers` needs: the block of each record.
@@ -282,8 +282,8 @@ DEALT = "blocks"
 def swapped_centers(claim: float) -> RecordPair:
     """One record is far from the others; a new record in its block is even farther away.
 
-    It becomes the second centre of the block, so the order of the centres changes, and both move
-    almost across the domain. The blocks are a public random choice; see :data:`DEALT`.
+    The new record becomes the second centre of the block. So the order of the centres changes, and
+    both move almost across the domain. The blocks are a public random choice; see :data:`DEALT`.
     """
     blocks = public_choices(DEALT).integers(SWAP_BLOCKS, size=SWAP_SIZE + 1)
     points = np.tile([0.005, 0.0], (SWAP_SIZE, 1))

@@ -1,7 +1,7 @@
 """Audits of anybody's code: an estimator with ``fit``, or a program that reads a CSV file.
 
-The code runs in a process of its own. Half of the runs on every pair of data sets choose one pair
-and one event; new runs on this pair test it once. So the confidence is for all pairs together.
+The code runs in a separate process. Half of the runs on all pairs of data sets choose one pair and
+one event. New runs on this pair test the event once, so the confidence is for all pairs.
 """
 
 from __future__ import annotations
@@ -49,19 +49,20 @@ from dpviz.privacy.ledger import Neighbours, Relation
 #: Usual number of runs on each data set; box of the records; limits for one run and for memory.
 RUNS, BOX, SECONDS, MEMORY = 2_000, ((0.0, 1.0), (0.0, 1.0)), 10.0, 2_000
 
-#: Runs of two new processes that are compared with each other, and seconds to load the code.
+#: Number of runs in which two new processes are compared, and maximum seconds to load the code.
 _TWICE, _LOADING = 20, 120.0
 
-#: Choosing runs on all pairs, if they are not a quarter of them; pairs that get the rest.
+#: Number of first choosing runs on each pair (a quarter of them, if this is more), and number of
+#: pairs that get the other choosing runs.
 _FIRST, _KEPT = 200, 3
 
-#: What a message calls a method's file, and advises, since it has no --set.
+#: Parts of error messages for a method's file, to which ``--set`` does not apply.
 _OF_FILE = {
     "gives": "a file with a CARD and a function run, or ",
     "change": "mend the file, or change --claim",
 }
 
-#: Set in the process of the code: a script that audits its own class would start without end.
+#: Variable of the code's process, so that a script that audits its own class starts no more audits.
 _INSIDE = "DPVIZ_AUDITED"
 
 #: Number of runs that are asked for together.
@@ -78,7 +79,7 @@ _Row = list[tuple[str, list[int], Floats]] | str
 
 @dataclass(frozen=True, kw_only=True)
 class PairSeen:
-    """A pair of the audit; ``chosen``: the cautious bound of its choosing runs, not a test."""
+    """A pair of the audit; ``chosen`` is the cautious bound of its choosing runs, not a test."""
 
     name: str
     description: str
@@ -89,8 +90,8 @@ class PairSeen:
 class ExternalAudit:
     """What an audit of anybody's code found.
 
-    ``epsilon_lower`` at the claimed ``delta``, and ``delta_lower`` at the claimed epsilon, are for
-    ``event`` on the pair ``scenario``, with this confidence over all pairs. ``repeats``: a new
+    ``epsilon_lower`` (at the claimed ``delta``) and ``delta_lower`` (at the claimed epsilon) are
+    for ``event`` on the pair ``scenario``; the confidence is for all pairs. ``repeats``: a new
     process gives the same noise again. ``visible``: real epsilon of one published number that these
     runs nearly always show (None: more runs are needed). If not ``violated``, nothing is proven.
     """
@@ -168,7 +169,7 @@ class ExternalAudit:
                     * (MANY not in run),
                     f"other pairs ({others}): only with --scenario",
                     f"numbers after the first {external_runs.MOST_NUMBERS:,} of an array: only in "
-                    "its sums and extremes; of a list with other values: not compared",
+                    "its sums and extremes; later entries of other lists: not compared",
                     "noise in numbers that are not published: it may be too small",
                     "times, warnings, files, and what a run publishes before its error: not "
                     "compared",
@@ -221,12 +222,12 @@ def audit_external(
     """Audit ``MODULE:CLASS`` or ``FILE.py:CLASS`` with these parameters, or a command.
 
     ``claim`` and ``delta`` are also the estimator's epsilon and delta, if it takes them and
-    ``given`` does not have them. ``runs`` on each data set of a pair (``scenario``: one of
-    :data:`dpviz.audit.pairs.PAIRS` instead of the usual pairs). Records are in ``box``, one pair of
-    bounds per column. Attributes that are published: default all that end in ``_``. A run has a
-    limit of ``seconds``, its process a limit of ``memory`` (MB). ``runner`` is as in
-    :class:`CodeProcess`; its usual pairs include one of many records. Raises InputError if the code
-    can't be loaded, fails in every run, crashes or does not end, or a number is out of range.
+    ``given`` does not have them. ``runs`` are the runs on each data set of a pair. ``scenario``
+    names one of :data:`dpviz.audit.pairs.PAIRS` instead of the usual pairs. Records are in ``box``,
+    one pair of bounds per column. ``publishes``: published attributes (default: all that end in
+    ``_``). ``seconds`` limits a run, ``memory`` (MB) its process. With a ``runner`` (see
+    :class:`CodeProcess`), the usual pairs include a pair of many records. Raises InputError if the
+    code can't be loaded, fails in every run, crashes or does not end, or a number is out of range.
     """
     limits = {"runs": runs, "seconds": seconds, "memory": memory}
     runs = checked_runs(RUNS if runs is None else runs)
@@ -265,7 +266,7 @@ def audit_external(
             again = _Audited(other, chosen_pairs, box, relation, seed + 1, work)
             repeats, more = _compared(audited, again)
         notes += more
-        # A part of the choosing runs is enough to see which pairs show little.
+        # Some of the choosing runs are enough to see which pairs show little.
         begun = half if half <= _FIRST else max(half // 4, _FIRST)
         choices, seen, score_count = [], [], 0
         for number, pair in enumerate(chosen_pairs):
@@ -344,8 +345,8 @@ def assert_private(
 ) -> ExternalAudit:
     """Audit an estimator in a test; raise AssertionError with the report if the claim is refuted.
 
-    ``estimator`` is ``"MODULE:CLASS"``, a class, or an object with ``get_params``; its parameters
-    are then those of all runs, except for its seed. ``how`` is as in :func:`audit_external`.
+    ``estimator`` is ``"MODULE:CLASS"``, a class, or an object with ``get_params``. All runs use the
+    parameters of this object, except its seed. ``how`` is as in :func:`audit_external`.
     """
     given = dict(how.pop("given", {}))
     if not isinstance(estimator, str):
@@ -399,7 +400,7 @@ class CodeProcess:
 
     ``asked`` has the target, or the command, and limits. ``runner`` is ``MODULE:CLASS`` of a class
     that runs the target instead of :class:`dpviz.audit.external_runs.Estimator`; ``gives`` names
-    what else can be the target.
+    other possible targets in an error.
     """
 
     def __init__(self, code: str, asked: Mapping[str, Any], seconds: float) -> None:
@@ -420,7 +421,7 @@ class CodeProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", _INSIDE: "1"},
-            # Programs of the code end together with it.
+            # Programs that the code starts end together with it.
             start_new_session=True,
         )
         try:
@@ -445,7 +446,7 @@ class CodeProcess:
         return facts
 
     def begin(self, given: dict[str, Any], claimed: Mapping[str, float]) -> list[str]:
-        """Send the parameters, with claimed ones that the code takes; return notes."""
+        """Send the parameters, and those claimed values that the code takes; return notes."""
         takes, notes = self.facts["takes"], []
         unknown = [name for name in given if name not in takes]
         if unknown and not self.facts["open"]:
@@ -481,7 +482,7 @@ class CodeProcess:
         return notes
 
     def rows(self, points: Floats, seeds: Sequence[int], where: str) -> list[_Row]:
-        """Rows of one run per seed on points (n, d)."""
+        """One run on points (n, d) for each seed: their rows."""
         self._say(json.dumps({"points": points.tolist(), "seeds": [int(seed) for seed in seeds]}))
         found: list[_Row] = []
         for _ in seeds:
@@ -580,9 +581,9 @@ def _left_out(pair: Pair, error: str, *, both: bool) -> str:
 
 
 def _compared(audited: _Audited, again: _Audited) -> tuple[bool, list[str]]:
-    """Whether a new process with other seeds repeats the runs on a data set; notes.
+    """Whether a new process with other seeds repeats the runs on a data set; and notes.
 
-    The data set is the first that the code accepts; InputError if it accepts none.
+    Use the first data set that the code accepts; InputError if it accepts no data set.
     """
     for number, side in np.ndindex(len(audited.pairs), 2):
         rows = audited.rows(number, side, 0, _TWICE)
@@ -599,7 +600,7 @@ def _compared(audited: _Audited, again: _Audited) -> tuple[bool, list[str]]:
         return False, [
             f"The first {_TWICE} runs are equal: maybe the code has no noise, or a fixed seed."
         ]
-    # If rows are exchangeable, at most one of 10! orders would be the same by chance.
+    # If rows are exchangeable, the same order has a chance of at most 1 in 10!.
     if first == second and different >= _TWICE // 2:
         return True, ["A new process repeats the noise of the last one: its seed is fixed."]
     return False, []
@@ -618,8 +619,8 @@ def _key(row: _Row) -> object:
 def _scored(sides: Sequence[list[_Row]], half: int) -> tuple[list[str], Floats, Floats, Floats]:
     """Names, scores (runs, scores) on both data sets, and factors of all scores.
 
-    The first ``half`` runs train a classifier, which gives the last score, and choose the factors,
-    which make small numbers as large as 1, since a bound rounds its scores.
+    The first ``half`` runs train a classifier, which gives the last score. They also choose the
+    factors, which make small numbers about as large as 1, because a bound rounds its scores.
     """
     names, without, joined = _table(sides)
     first, second = classifier_scores(without, joined, half)
@@ -633,7 +634,7 @@ def _scored(sides: Sequence[list[_Row]], half: int) -> tuple[list[str], Floats, 
 
 
 def _table(sides: Sequence[list[_Row]]) -> tuple[list[str], Floats, Floats]:
-    """Names of all scores, and scores (runs, scores) on both data sets; missing ones are NaN."""
+    """Names of all scores, and scores (runs, scores) on both data sets; missing scores are NaN."""
     sizes: dict[str, tuple[int, list[int]]] = {}
     for row in (*sides[0], *sides[1]):
         for name, shape, part in () if isinstance(row, str) else row:
@@ -677,7 +678,7 @@ def _repeat(
     for name, value in ({} if asked["runner"] else given).items():
         words += ["--set", f"{name}={value!r}"]
     words += ["--claim", f"{claim!r},{delta!r}" if delta else f"{claim!r}"]
-    # Both parts of an audit of a file have usual numbers of runs, so only what was given is named.
+    # Both parts of a file's audit have defaults of their own, so name only limits that were given.
     for name, value in limits.items():
         words += [] if value is None else [f"--{name}", f"{value!r}"]
     words += ["--seed", str(seed)]

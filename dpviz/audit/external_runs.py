@@ -32,8 +32,8 @@ from zlib import crc32
 
 import numpy as np
 
-#: Numbers of one published array that are compared one by one, such as the cells of a usual grid;
-#: all count in its summaries.
+#: This many numbers of a published array, such as the cells of a usual grid, are compared one by
+#: one; its summaries include all numbers.
 MOST_NUMBERS = 5_000
 
 #: Attributes that have one value for each fitted record, by the convention of scikit-learn.
@@ -46,7 +46,7 @@ _NUMBER = re.compile(
     r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\b[-+]?(?:nan|inf(?:inity)?)\b", re.I
 )
 
-#: Folders of files that are no code of a user: this package, Python and its libraries.
+#: Folders without code of a user: this package, Python and its libraries.
 _NOT_OWN = tuple(
     f"{one}{os.sep}" for one in (Path(__file__).parents[1], *sysconfig.get_paths().values())
 )
@@ -56,10 +56,10 @@ Named = tuple[str, Any]
 
 
 def module_of(place: str) -> Any:
-    """Return the module MODULE or FILE.py; modules beside a file can be imported, too."""
+    """Return the module MODULE or FILE.py, which can import modules from its folder, too."""
     if place.endswith(".py"):
         path = Path(place)
-        # A file may have the name of a library, which other code still needs.
+        # A file may have the same name as a library that other code still needs.
         taken = path.stem in sys.modules or path.stem in sys.stdlib_module_names
         name = f"{path.stem}_" if taken else path.stem
         spec = importlib.util.spec_from_file_location(name, path)
@@ -106,7 +106,7 @@ class Estimator:
         if self.seed in given:
             self.seed = None
         model = self.make(**copy.deepcopy(given))
-        # Some estimators need a class for each record.
+        # Some estimators need the class of each record.
         asked = inspect.signature(model.fit).parameters.get("y")
         self.needs_classes = asked is not None and asked.default is asked.empty
         self.middle = self.box.mean(axis=1)
@@ -191,7 +191,7 @@ class Program:
 
 
 def numbers(name: str, value: Any) -> Iterator[Named]:
-    """All numbers in a value as named arrays; texts become numbers that differ if texts differ."""
+    """All numbers in a value as named arrays; texts become codes, equal only for equal texts."""
     if isinstance(value, Mapping):
         for key, one in value.items():
             yield from numbers(f"{name}[{key}]", one)
@@ -248,7 +248,6 @@ def row(named: Iterator[Named]) -> list[tuple[str, list[int], list[float]]]:
 
 
 def _limit_memory(most: int) -> None:
-    """Limit the memory of this process and of its programs, if the system allows it."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -261,7 +260,7 @@ def _limit_memory(most: int) -> None:
 
 def main() -> None:
     """Load the code, then run it for each question."""
-    # Only this stream has answers; what the audited code prints is not one.
+    # Only this stream has answers; the output of the audited code goes nowhere.
     output = io.TextIOWrapper(io.FileIO(os.dup(1), "wb"), encoding="utf-8", write_through=True)
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
@@ -319,7 +318,7 @@ def words(error: BaseException) -> str:
 
 
 def own_line(error: BaseException) -> str:
-    """Line of the user's code, which may have called a library; "" if it has no part in it."""
+    """Line of the user's code in which an error began; "" if the error is in other code only."""
     own = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

@@ -8,16 +8,16 @@ import numpy as np
 
 from dpviz.base.arrays import Floats
 
-#: At most this many different values get a bin each; more values share bins of equal width.
+#: Up to this number of different values, each value has its own bin; more values share equal bins.
 MOST_VALUES = 40
 
-#: Share of the values at each end that may be outside the bins and count in the first or last.
+#: Share of the values at each end that may be outside the bins; the first or last bin counts them.
 _TAIL = 0.002
 
 
 @dataclass(frozen=True, kw_only=True)
 class Histogram:
-    """Counts of one score's values per bin, on both data sets, and of runs that lack it."""
+    """Counts of a score's values per bin, on both data sets; ``missing``: runs without a value."""
 
     score: str
     edges: tuple[float, ...]

@@ -1,7 +1,8 @@
 """Effect of one person who connects two clusters, on the result of a private technique.
 
 Figure 1 of Chen, Yu, Chirkova: without noise, the number of clusters reveals this person. With a
-technique, no number may be more than e^epsilon times as probable with or without the person.
+technique, the probabilities of a number with and without this person differ by at most the factor
+e^epsilon.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ DRAWS = 1000
 class MembershipExperiment(Displayed):
     """Number of clusters with and without one person, in ``draws`` draws on each side.
 
-    ``numbers`` that occurred, ascending, and how often on each side; ``true_without`` and
-    ``true_joined`` without noise; lower bound on the privacy loss, correct with this confidence.
+    ``without`` and ``joined``: how often each of the ``numbers`` occurred. ``true_without`` and
+    ``true_joined``: the number without noise. ``epsilon_lower``: lower bound on the privacy loss.
     """
 
     sample: str
@@ -58,7 +59,7 @@ class MembershipExperiment(Displayed):
 
     @property
     def limits(self) -> tuple[tuple[float, float], ...]:
-        """Smallest and largest share with the person that the promise allows, from that without."""
+        """Smallest and largest allowed share with the person, from the share without the person."""
         shares = [count / self.draws for count in self.without]
         return tuple((share / self.allowed, min(share * self.allowed, 1.0)) for share in shares)
 

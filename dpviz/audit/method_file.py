@@ -47,7 +47,7 @@ def add_file(path: str) -> str:
 def add_module(module: ModuleType) -> str:
     """Add the method of a module, which has a ``CARD`` and ``run`` like those in ``methods``.
 
-    Raises InputError if it has none, spends no epsilon, or has the name of another method.
+    Raises InputError if it has no method, spends no epsilon, or has the name of another method.
     """
     name, card = shown(module.__name__), getattr(module, "CARD", None)
     if not isinstance(card, Card) or not callable(getattr(module, "run", None)):
@@ -83,8 +83,8 @@ def told(path: str) -> Iterator[None]:
 class MethodRuns:
     """Runs of a method's file in its own process, for the questions of ``external_runs``.
 
-    Result and ledger of a release are compared, so a method that reads records without its
-    accountant is found, too, if they show it.
+    Result and ledger of a release are compared. So a method that reads records without its
+    accountant is also found, if result or ledger show this.
     """
 
     def __init__(self, asked: Mapping[str, Any]) -> None:
@@ -99,7 +99,7 @@ class MethodRuns:
         self.last: Floats | None = None
 
     def facts(self) -> dict[str, Any]:
-        """Parameters of the method; each run gets noise of its own."""
+        """Parameters of the method; each run gets new noise."""
         takes = [one.name for one in self.card.parameters]
         return {"seed": None, "seeded": False, "open": False, "takes": takes}
 
@@ -119,7 +119,7 @@ class MethodRuns:
                 data, self.config, self.domain, "clip", secure=True
             )
             self.last = points
-        # A trial's draw numbers its clusters by the true ones, which a release does not have.
+        # A trial's draw numbers its clusters by the true clusters, which a release does not have.
         config = self.config
         accountant = Accountant(SeededNoise(seed), config.epsilon, config.neighbours)
         found = self.family.run(self.material, config, accountant)

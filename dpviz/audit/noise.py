@@ -13,8 +13,8 @@ from dpviz.privacy.noise_source import unit_k_norm
 class RunNoise:
     """Noise of one run (seed; side and number as key), with separate streams for choices.
 
-    ``public`` steps make the same choices in every run, known to an attacker; a promise must be
-    true for all their values.
+    Steps in ``public`` make the same choices in every run, and an attacker knows them. A promise
+    must be true for all values of these choices.
     """
 
     def __init__(self, seed: int, *key: int, public: tuple[str, ...] = ()) -> None:

@@ -1,7 +1,7 @@
 """Pairs of neighbouring data sets on which anybody's code is audited: points in a public box.
 
-A pair is made for one record more. If records are replaced, the new record takes the place of
-another one, so both data sets have the same number of records.
+A pair is made for one added record. If records are replaced, the new record replaces another
+record, so both data sets have the same number of records.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Made = tuple[Floats, Floats, int]
 
 @dataclass(frozen=True)
 class Pair:
-    """A pair of data sets; ``make`` takes the number of columns. ``usual``: in every audit.
+    """A pair of data sets; ``make`` takes the number of columns. ``usual``: every audit uses it.
 
     ``few``: the first data set may be refused, because many programs need some records.
     """
@@ -62,7 +62,6 @@ def _with(rest: Floats, new: Floats, place: int) -> Floats:
 
 
 def _groups(columns: int, sizes: Sequence[int], width: float = 0.1) -> Floats:
-    """Groups of records along the diagonal from 0.2 to 0.8, in random order."""
     rng = np.random.default_rng(0)
     middles = np.repeat(np.linspace(0.2, 0.8, len(sizes)), sizes)[:, None]
     points = middles + rng.uniform(-width, width, (sum(sizes), columns))
@@ -132,37 +131,37 @@ def _of_method(make: Callable[[float], data.RecordPair]) -> Callable[[int], Made
 PAIRS = {
     one.name: one
     for one in (
-        Pair("far", "30 records in one corner; one more in the opposite corner.", _far),
+        Pair("far", "30 records in one corner; one more is in the opposite corner.", _far),
         Pair("added", "Two groups of 20 records; one more in a group, last in the list.", _added),
         Pair("removed", "Two groups of 20 records; one more, first in the list.", _removed),
         Pair("duplicate", "20 equal records; one more equal record.", _duplicate),
-        Pair("largest", "Two groups of 10 records; one more makes one the largest.", _largest),
-        Pair("halfway", "Two groups of 15 records; one more halfway between them.", _halfway),
+        Pair("largest", "Two groups of 10 records; one more makes a group the largest.", _largest),
+        Pair("halfway", "Two groups of 15 records; one more is halfway between them.", _halfway),
         Pair("empty", "No record; one record in a corner.", _empty, few=True),
         Pair("second", "One record; one more in the opposite corner.", _second, few=True),
         Pair("shifted", "40 records, in turn in opposite corners; one more comes first.", _shifted),
         Pair(
             "far-groups",
-            "Two tight groups of 500 records in one corner; one more in the opposite corner.",
+            "Two tight groups of 500 records in one corner; one more is in the opposite corner.",
             _of_method(data.far_record),
         ),
-        Pair(MANY, "Two groups of 10,000 records; one more in a corner.", _many, usual=False),
+        Pair(MANY, "Two groups of 10,000 records; one more is in a corner.", _many, usual=False),
         Pair("outside", "30 records in one corner; one more far outside the box.", _outside, False),
         Pair(
             "shifted-sets",
-            "Sets of 5 records; the first ones are in opposite corners in turn; one more, last.",
+            "Sets of 5 records begin in opposite corners in turn; one more record is the last.",
             _of_method(data.shifted_sets),
             False,
         ),
         Pair(
             "shifted-blocks",
-            "Blocks of 64 records in opposite corners in turn; one more, last.",
+            "Blocks of 64 records in opposite corners in turn; one more record is the last.",
             _of_method(data.shifted_blocks),
             False,
         ),
         Pair(
             "opposite-end",
-            "100 records in one corner; one more in the opposite corner.",
+            "100 records in one corner; one more is in the opposite corner.",
             _of_method(data.opposite_end),
             False,
         ),

@@ -1,4 +1,4 @@
-"""Mistakes that are planted on purpose: too little noise (a :class:`Bug`), or own mechanisms."""
+"""Mistakes that are planted on purpose: too little noise (a :class:`Bug`), or wrong methods."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ HALF, NONE = 0.5, 1e-9
 
 @dataclass(frozen=True)
 class Bug:
-    """Noise of the steps (pattern) whose scale is ``factor`` times that on the ledger.
+    """In the ``steps`` (a pattern), the noise scale is ``factor`` times the scale on the ledger.
 
-    For a step that makes earlier releases finer: times the scale that its own budget would give.
+    If a step makes earlier releases finer, the factor is for the scale that its own budget gives.
     """
 
     steps: str = "*"

@@ -36,10 +36,10 @@ BATCH = 25
 class AuditResult(Displayed):
     """Result of an audit: a lower bound on epsilon at a confidence, for a claim.
 
-    ``planted``: a mistake that an audit must find. ``event`` describes the event whose shares of
-    deciding runs differ most: ``sign`` and ``threshold`` of the histogram's score (infinite:
-    whether a run lacks it). ``sides`` fit after "of runs". If not ``violated``, the audit proves
-    nothing.
+    ``planted``: there is a mistake that an audit must find. ``event`` is the event whose shares of
+    deciding runs differ most, with ``sign`` and ``threshold`` for the histogram's score (infinite:
+    whether the score is missing). ``sides``: words after "of runs". If not ``violated``, nothing is
+    proven.
     """
 
     method: str
@@ -75,8 +75,9 @@ def audit(
     """Compute a lower bound on the true privacy loss of a method.
 
     ``claim`` is the epsilon of the runs; below 0.5 an audit shows little. ``runs`` on each data
-    set, and ``scenario`` (:func:`dpviz.audit.scenarios.scenarios`): None for its usual number, and
-    for the first. Raises InputError if something does not exist or is out of range.
+    set: default is the scenario's number. ``scenario``: default is the first of
+    :func:`dpviz.audit.scenarios.scenarios`. Raises InputError if something does not exist or is out
+    of range.
     """
     chosen = find(method, variant, scenario)
     check_claim(claim)

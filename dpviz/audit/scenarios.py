@@ -25,9 +25,9 @@ from dpviz.privacy.noise_source import NoiseSource, SeededNoise
 class Scenario:
     """One mechanism on two neighbouring data sets (``pair`` of a claim), with scores to compare.
 
-    ``name`` is the key on the command line, equal for both variants of a case. ``runs`` on each set
-    show the effect in less than half a minute. ``planted``: a mistake on purpose. ``noise`` may
-    have a known seed or public choices. ``sides`` fit after "of runs".
+    ``name`` is the key on the command line, equal for both variants of a case. ``runs`` on each
+    data set show the effect in less than half a minute. ``planted``: a mistake on purpose.
+    ``noise`` may have a known seed or public choices. ``sides``: words after "of runs".
     """
 
     name: str
@@ -69,7 +69,7 @@ class Scenario:
 
 
 def scenarios(method: str | None = None, variant: str | None = None) -> tuple[Scenario, ...]:
-    """All scenarios, or those of a method or variant (its only one); planted mistakes are last."""
+    """All scenarios, or the scenarios of a method or variant; planted mistakes are last."""
     if method in CARDS and variant in _VARIANTS:
         variant = CARDS[method].variant(variant).name
     known = (*_DESIGNED, *_plain(), *_PLANTED)
@@ -107,7 +107,7 @@ _RELEASES = {"cells": scores.WAVECLUSTER_RELEASES, "centers": scores.KMEANS_RELE
 
 @dataclass(frozen=True, kw_only=True)
 class _Entry:
-    """Scenarios in ``scenarios.toml``: ``published`` and ``sound`` have other values of fields."""
+    """Scenarios in ``scenarios.toml``; ``published`` and ``sound`` replace fields for a variant."""
 
     methods: tuple[str, ...]
     name: str

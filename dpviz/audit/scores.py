@@ -1,6 +1,6 @@
 """All numbers that a run releases, as one row of scores, and some numbers that stay secret.
 
-A group maps a run to named arrays, of equal shapes in all runs; missing numbers are NaN.
+A group maps a run to named arrays. Their shapes are equal in all runs; missing numbers are NaN.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def threshold(run: Run) -> Iterator[Named]:
     yield "number of positive coefficients", found.positive
     yield "rank k' of the threshold", np.nan if found.k is None else found.k
     if found.k is not None:
-        # Use only d' and W': k' is 1 - p times the number of positive coefficients after pruning.
+        # Use only d' and W': k' is (1 - p) times the number of positive coefficients after pruning.
         left = np.floor(found.k / (1 - run.config.density) + 1e-9)
         yield "number of positive coefficients that were dropped", found.positive - left
 
@@ -88,7 +88,7 @@ def centers(run: KMeansRun) -> Iterator[Named]:
 
 def start(run: KMeansRun) -> Iterator[Named]:
     """Initial centres."""
-    # If a method decides whether to iterate, only some runs have starting centres.
+    # Only some runs have starting centres if a method decides whether to iterate.
     if run.start is not None or run.decision:
         yield "coordinate of starting centre", _nothing(run) if run.start is None else run.start
 
@@ -151,7 +151,7 @@ def row(run: Run | KMeansRun, groups: tuple[str, ...]) -> Floats:
 
 
 def names(run: Run | KMeansRun, groups: tuple[str, ...]) -> list[str]:
-    """Names for users of the scores from :func:`row`, with positions from 1, and likelihood."""
+    """Names (for users) of the scores of :func:`row`, with positions from 1, and of likelihood."""
     found = [
         f"{name}{position(place)}"
         for name, values in _all(run, groups)

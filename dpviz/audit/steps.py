@@ -1,12 +1,12 @@
 """Power of the audit, which searches for too little noise in every step of each sound method.
 
 ``tests.benchmarks.audit_steps`` measures ``steps.json``. Noise is halved or removed in one step;
-the ledger still shows it. All steps change by the maximum amount at the same time, so half the
-noise of a step with a share s costs 1 + s at the claim 1. The score is the log-likelihood ratio of
-all answers of the mechanism as implemented: no other is stronger.
+the ledger still shows the full noise. All steps change by the maximum amount at the same time. So
+half the noise in a step with a share s costs 1 + s at the claim 1. The score is the log-likelihood
+ratio of all answers of the mechanism as implemented: no score is stronger.
 
 If halved noise is not found, a second audit tests the step alone: earlier answers are from one run
-on the first data set, and its loss must not exceed its own share.
+on the first data set, and the loss of the step must not exceed its share.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ REASONS: dict[Reason, str] = {
 class StepResult:
     """Result of an audit of one bug (``factor``) in one step.
 
-    ``pair_loss``: largest loss of a run on the two data sets, None without a limit. ``bound``:
-    lower bound on epsilon, 99% confidence; ``alone``: of the step alone, at most ``alone_share``,
-    if halved noise is not visible together.
+    ``pair_loss``: largest loss of a run on the two data sets; None if it has no limit. ``bound``:
+    lower bound on epsilon, 99% confidence. ``alone`` is this bound for the step alone, if halved
+    noise is not found together with other steps; ``alone_share`` is the step's budget.
     """
 
     method: str

@@ -1,7 +1,7 @@
 """The answers of a run's mechanisms, and the likelihood of these answers on another data set.
 
 Their log-likelihood ratio is the strongest score. It is computed for the mechanism as implemented,
-with planted mistakes: scales from the ledger would hide exactly what the audit searches for.
+with planted mistakes. Scales from the ledger would hide the mistakes that the audit searches for.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Built(Accountant):
         return scale * self._bug.of(step) if self._bug else scale
 
     def _scales(self, levels: Sequence[Level], sensitivity: float) -> list[float]:
-        """Real scales of nested releases. A mistake changes each step's increase of 1 / scale."""
+        """Real scales of nested releases. A mistake changes what a step adds to 1 / scale."""
         scales = super()._scales(levels, sensitivity)
         if self._bug is None:
             return scales
@@ -58,7 +58,7 @@ class _Built(Accountant):
 
 
 class Recorder(_Built):
-    """Accountant that records all answers; ``answers_only`` ends the method when all is spent."""
+    """Accountant that records all answers; with ``answers_only``, a run ends if nothing is left."""
 
     def __init__(self, *given: Any, answers_only: bool = False) -> None:
         super().__init__(*given)
@@ -97,8 +97,7 @@ for _name in ANSWERS:
 class Replay(_Built):
     """Accountant that returns the answers of another run and sums their log-likelihoods.
 
-    It ends the method after the last answer. Choices that the run's ``noise`` hides are sampled
-    again.
+    The method ends after the last answer. Hidden choices of the ``noise`` are sampled again.
     """
 
     def __init__(self, answers: Sequence[Any], noise: NoiseSource, *given: Any) -> None:
@@ -122,7 +121,7 @@ class Replay(_Built):
     ) -> Gradual:
         """Return the coarsest answer; :meth:`finer` and :meth:`split` return the finer answers.
 
-        Only the finest release of a value has a likelihood that depends on it.
+        Only the likelihood of a value's finest release depends on this value.
         """
         found = super().gradual(values, levels, sensitivity=sensitivity)
         self._add(_geometric(found.noisy - values.astype(float), found.scales[0]))

@@ -1,4 +1,4 @@
-"""Compiles functions with numba, and caches the machine code where a folder allows it."""
+"""Compiles functions with numba; caches the machine code if a folder for it is writable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def interpreted() -> Iterator[None]:
 
 
 def uncompiled(names: Iterable[str]) -> list[str]:
-    """Return those functions, each "module:name", that would be compiled at their first call."""
+    """Return the functions ("module:name") that would be compiled at their first call."""
     return [name for name in names if _is_new(resolve_name(name))]
 
 
@@ -40,10 +40,10 @@ def _is_new(dispatcher: Any) -> bool:
 def compiled(
     *, inline: Literal["never", "always"] = "never"
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function at its first call, without the interpreter lock, or inline in others."""
+    """Compile a function at its first call; it releases the interpreter lock, or is inlined."""
 
     def decorate(function: Callable[..., Any]) -> Any:
-        # Nobody calls the loops from C. Numba's types do not know this option.
+        # The loops need no wrapper for calls from C. Numba's types do not know this option.
         options: Any = {"nogil": True, "inline": inline, "no_cfunc_wrapper": True}
         dispatcher: Any = njit(**options)(function)
         # Like njit(cache=True), but ignores numba's RuntimeError if no folder is writable.

@@ -49,7 +49,7 @@ PARTS: dict[Format, str] = {one.format: one.part for one in KINDS if one.part}
 #: Formats whose columns have types.
 TYPED = frozenset(one.format for one in KINDS if one.typed)
 
-#: Endings of compressed files; the previous ending, as in .csv.gz, gives the format.
+#: Endings of compressed files; the ending before it gives the format, such as .csv in .csv.gz.
 PACKINGS = (".gz", ".bz2", ".xz")
 
 _TITLES = list(dict.fromkeys(one.title for one in KINDS))

@@ -32,10 +32,10 @@ def home() -> Path:
 
 
 def home_folder(name: str) -> Path:
-    """Make a folder inside the user's folder, which others can't read, and return it.
+    """Make a folder that others can't read, inside the user's folder, and return it.
 
-    Permissions of an existing folder from the environment stay: others may use it. Raises
-    InputError like :func:`home`, and OSError.
+    If the environment names an existing folder, its permissions stay, because others may use it.
+    Raises InputError like :func:`home`, and OSError.
     """
     folder = home()
     if not _made(folder) and not os.environ.get(FOLDER_VARIABLE):

@@ -106,7 +106,7 @@ def figure(
         ]
         for name, points in panel.lines.items():
             if name in panel.thin:
-                # A forgotten plot takes the colour and dash of the next one, and has no legend.
+                # A forgotten plot takes the colour and dash of the next plot, and has no legend.
                 thin = [f"({x:g}, {y:.6g})" for x, y in panel.thin[name] if math.isfinite(y)]
                 drawn.append(
                     r"      \addplot+[forget plot, very thin, mark=none] coordinates "
@@ -141,7 +141,7 @@ def figure(
 def entry(kind: str, key: str, fields: dict[str, str], *, group: bool = False) -> str:
     """Return a BibTeX entry; its fields are plain text, and empty fields are left out.
 
-    The field "author" has names with " and " between them, or one ``group``, which is not split.
+    The word "and" separates names in the field "author", but it does not split a ``group``.
     """
     written = {name: escaped(text) for name, text in fields.items() if text}
     if group:

@@ -1,4 +1,4 @@
-"""Large libraries, which their first use loads: a server or a short command may not need them."""
+"""Large libraries, loaded at their first use: a server or a short command may not need them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 
 class Later(ModuleType):
-    """Stands for a module, which the first use of an attribute imports."""
+    """Placeholder for a module, which is imported when an attribute is first used."""
 
     def __getattr__(self, name: str) -> Any:
         """Import the module and return an attribute, which may be a part such as pyarrow.csv."""

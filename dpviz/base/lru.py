@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class LRUCache:
-    """Store of the most recently used results, up to a sum of weights, and always the newest."""
+    """Store of the most recently used results, with a limited sum of weights; the newest stays."""
 
     def __init__(self, most: int) -> None:
         self._most, self._sum = most, 0
@@ -25,7 +25,7 @@ class LRUCache:
     ) -> T:
         """Return the entry of a key; build it if it is missing, maybe in several threads at once.
 
-        So no thread waits for another that is busy. ``weight`` may be a function of the entry.
+        So no thread waits for another thread. ``weight`` may be a function of the entry.
         """
         with self._lock:
             if (kept := self._kept(key)) is not None:
@@ -50,8 +50,8 @@ class LRUCache:
     ) -> T:
         """Return the entry of a key; only the first thread that asks for the entry builds it.
 
-        Others wait inside ``waiting()``; if the first fails, the next builds it. ``build`` must not
-        ask for the same key, or for another with ``waiting``.
+        Other threads wait inside ``waiting()``; if the first thread fails, the next thread builds
+        it. ``build`` must not ask for the same key, or for another key with a ``waiting`` argument.
         """
         with self._lock:
             if (kept := self._kept(key)) is not None:

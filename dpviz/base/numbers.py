@@ -28,7 +28,7 @@ def readable(value: float, digits: int = 3) -> str:
 
 
 def equals(value: float, digits: int = 3) -> str:
-    """Write "= 0.5", or "≈ 0.158" if the number that is written is not the whole value."""
+    """Write "= 0.5", or "≈ 0.158" if the written number is rounded."""
     return f"{'=' if float(f'{value:.{digits - 1}e}') == value else '≈'} {readable(value, digits)}"
 
 

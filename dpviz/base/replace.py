@@ -16,8 +16,8 @@ def replacing(
 ) -> Iterator[BinaryIO]:
     """Open a new binary file, which replaces the file ``path`` at the end.
 
-    Links are followed; devices and pipes are written directly. ``part`` is a path on the same disk,
-    by default a hidden file beside it. After any error (OSError), ``path`` is unchanged.
+    Links are followed; devices and pipes are written directly. ``part`` is the new file on the same
+    disk, by default hidden and beside ``path``. After any error (OSError), ``path`` is unchanged.
     """
     target = os.path.realpath(path)
     with suppress(FileNotFoundError):

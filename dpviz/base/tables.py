@@ -27,8 +27,8 @@ def read_rows(path: Path, kind: type[Row]) -> tuple[Row, ...]:
 def read_table_file(path: Path, shape: Any) -> Any:
     """Return the content of a JSON or TOML file in a shape, or raise ValueError with the place.
 
-    A dataclass for an object, ``tuple[X, ...]`` for a list, ``Mapping[str, X]`` for an object of X,
-    or a plain type, a Literal, a union of types, or Any.
+    A shape is a dataclass for an object, ``tuple[X, ...]`` for a list, ``Mapping[str, X]`` for an
+    object with values of shape X, or a plain type, a Literal, a union of types, or Any.
     """
     text = path.read_text(encoding="utf-8")
     found = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
@@ -36,7 +36,7 @@ def read_table_file(path: Path, shape: Any) -> Any:
 
 
 def read_beside(file: str, shape: Any, name: str = "") -> Any:
-    """Return the content of the TOML file beside a module: of this name, or of the module's."""
+    """Return the content of the TOML file beside a module; its default name is the module's."""
     path = Path(file)
     return read_table_file((path.with_stem(name) if name else path).with_suffix(".toml"), shape)
 

@@ -63,7 +63,7 @@ def in_threads(work: Callable[[P], T], parts: Sequence[P]) -> list[T]:
 
 @contextmanager
 def checked(check: Callable[[], None]) -> Iterator[None]:
-    """Call a function, which may raise, before each pass of this thread and each of its parts."""
+    """Call ``check``, which may raise an error, before each pass of this thread and each part."""
     token = _CHECK.set(check)
     try:
         yield

@@ -37,7 +37,7 @@ _LIMITS = ("seconds", "memory")
 def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
     """Audit one method in one scenario, list its scenarios, or show what an audit can detect.
 
-    Or audit anybody's estimator or program on all pairs of data sets.
+    For an estimator or program of others, audit it on all pairs of data sets.
     """
     if given.command or ":" in (given.method or ""):
         return _external(given)
@@ -71,7 +71,7 @@ def _how(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _of_file(given: argparse.Namespace) -> tuple[Report, str]:
-    """Audit a method's file: its noisy answers, and what a release of it publishes."""
+    """Audit a method's file: its noisy answers, and the numbers that its release publishes."""
     _refuse(given, ("variant", "steps"), "methods of dpviz")
     path, how = given.method, _how(given)
     limits = {"seconds": given.seconds, "memory": given.memory}
@@ -79,7 +79,7 @@ def _of_file(given: argparse.Namespace) -> tuple[Report, str]:
         check_claim(how["claim"])
     of_pair = given.scenario is None or given.scenario in PAIRS
     published = None
-    # This part comes first, because it runs the code in a process of its own.
+    # This part comes first, because it runs the code in a separate process.
     if of_pair and not given.list:
         published = audit_external(path, runner=RUNNER, **how | limits)
     method = add_file(path)
@@ -93,7 +93,7 @@ def _of_file(given: argparse.Namespace) -> tuple[Report, str]:
     texts: list[str] = []
     if given.scenario not in PAIRS:
         if not published:
-            # The data of this pair are similar, and a fault there does not end this process.
+            # This pair has similar data, and a fault there does not end this process.
             few = {"runs": FEWEST, "scenario": "empty"}
             audit_external(path, runner=RUNNER, **how | limits | few)
         with told(path):
@@ -167,7 +167,7 @@ def _numbers(values: Sequence[float]) -> str:
 
 
 def parameter_of(text: str) -> tuple[str, Any]:
-    """Name and value of a parameter; a value that is no literal of Python is a text."""
+    """Name and value of a parameter; the value is a text if it is no literal of Python."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise InputError(f'--set "{shown(text)}" has no value: give NAME=VALUE.')

@@ -1,4 +1,4 @@
-"""The ``benchmark`` command: anybody's method or estimator beside our methods."""
+"""The ``benchmark`` command: compare anybody's method or estimator with our methods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpviz.family.comparison import Report
 
 
 def benchmark_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Run an entry beside our methods; return cells with verdicts, and a readable table."""
+    """Compare an entry with our methods; return cells with verdicts, and a readable table."""
     if not (given.method.endswith(".py") or ":" in given.method):
         raise InputError(
             f'METHOD "{shown(given.method, 120)}": give FILE.py of a method, or MODULE:CLASS or '
@@ -32,7 +32,7 @@ def benchmark_command(given: argparse.Namespace) -> tuple[Report, str]:
             raise InputError(
                 f'--out "{shown(given.out, 120)}": name a file that ends in .csv or .parquet.'
             )
-        # All draws take minutes, so look for a folder that can't be written before them.
+        # The draws take minutes, so check first whether the folder can be written.
         if not os.access(os.path.dirname(given.out) or ".", os.W_OK):
             raise InputError(
                 f'--out "{shown(given.out, 120)}" can\'t be written: choose another file.'

@@ -1,4 +1,4 @@
-"""Commands and their arguments as data: what a command runs is imported when it runs."""
+"""Commands and their arguments as data; the module of a command is imported when it runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def columns_of(option: str) -> list[str]:
 
 
 def _typed(read: Callable[[str], T], problem: str) -> Callable[[str], T]:
-    """Type of an option; ``problem`` ends the error message for an invalid value."""
+    """Type of an option; ``problem`` is the end of the error message for an invalid value."""
 
     def parse(text: str) -> T:
         try:
@@ -105,10 +105,10 @@ class Argument:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command: ``does`` is its module below ``dpviz`` and function; ``example`` works.
+    """A command: ``does`` names its module (below ``dpviz``) and function; ``example`` is a call.
 
-    It takes named arguments, its own or shared; those of all commands that read data come first,
-    parameters of all methods last.
+    It ``takes`` arguments by name, its ``own`` or shared. Arguments of all commands that read data
+    come first, parameters of all methods last.
     """
 
     name: str

@@ -70,14 +70,14 @@ def _spread_text(one: Report) -> str:
 
 
 def spend_lines(ledger: Sequence[Report]) -> list[str]:
-    """Readable lines of spends; equal consecutive spends, and parallel spends, share a line."""
+    """Readable lines of spends; parallel spends share a line, also equal consecutive spends."""
     return [_spend_line(list(group)) for _, group in groupby(ledger, key=_alike)]
 
 
 def _alike(spend: Report) -> tuple[Any, ...]:
     if spend["composition"] == "parallel":
         return ("parallel", spend["step"])
-    # Compare rounded values, because the last of equal shares includes the rounding error.
+    # Compare rounded values, because the last of equal shares contains the rounding error.
     return tuple(f"{spend[name]:.4g}" for name in ("epsilon", "sensitivity", "scale"))
 
 

@@ -68,7 +68,7 @@ def rehearse_command(given: argparse.Namespace) -> tuple[Report, str]:
 def _stand_in(
     given: argparse.Namespace, plan: Request, *, has_file: bool
 ) -> tuple[Sequence[str], StandIn]:
-    """Names of the columns, and the public data that stand in for the private data."""
+    """Names of the columns, and the public data that replace the private data."""
     if not has_file:
         assert plan.domain is not None  # noqa: S101 - the plan was checked
         columns = given.columns or ()
@@ -77,7 +77,7 @@ def _stand_in(
         return columns, made_up(plan.domain, given.records, small=given.small)
     if given.small:
         raise InputError("--small applies only to made-up clusters: leave it or the file out.")
-    # Persons count only in the plan: nothing in public data needs protection.
+    # Persons matter only for the plan, because public data need no protection.
     data = load(argparse.Namespace(**vars(given) | {"unit": None, "cap": None}))
     known = known_sample(given)
     if data.counts is not None:

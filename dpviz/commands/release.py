@@ -69,7 +69,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
         source = _payer(given, budget, named, data)
         is_new = budget.find(source) is None
         noted = _note_problems(budget)
-        # Areas are on a map, so their domain has the order of maps.
+        # Areas are on a map, so the columns of their domain are longitude and latitude.
         columns = data.columns if areas is None else lon_first(data.columns)
         done = release(
             data, request, engine=engine, budget=budget, source=source, total=given.total,
@@ -138,7 +138,7 @@ def _domain(given: argparse.Namespace, data: Dataset | Stored) -> Domain | None:
 
 
 def _areas(given: argparse.Namespace, data: Dataset | Stored) -> Areas | None:
-    """Areas of the options, which leave nothing to other options of cells; None for a grid."""
+    """Areas of the options, which exclude other options of cells; None for a grid."""
     if given.areas is None and given.hexagons is None:
         return None
     option = "--hexagons" if given.areas is None else "--areas"
@@ -193,7 +193,7 @@ def _note_problems(budget: Budget) -> bool:
 
 
 def _payer(given: argparse.Namespace, budget: Budget, named: str, data: Dataset | Stored) -> str:
-    """Source whose budget is debited: the source of the same files, even if they were renamed."""
+    """Source whose budget is debited; known files keep their source, even if they were renamed."""
     if given.source is not None:
         return named
     owner = budget.owner(data.origins, proposed=named)

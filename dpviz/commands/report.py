@@ -18,7 +18,7 @@ from dpviz.release.tables import headline, run_line, title
 
 
 def report_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Check a bundle; return what it is, and the same as readable text."""
+    """Check a bundle; return its facts, and the same facts as readable text."""
     if given.out is None and (given.pdf or given.about is not None):
         name = "--pdf" if given.pdf else "--about"
         raise InputError(f"{name} needs --out: name the new folder to write.")

@@ -16,9 +16,9 @@ from dpviz.grid.domain import Domain, Outside
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction:
-    """Everything that a run depends on, in the form that a user would type.
+    """All values that a run depends on, in the form that a user would type.
 
-    ``columns`` None: a sample set. Options for reading a file are as in :func:`dpviz.read_table`.
+    ``columns`` is None for a sample set. Options for a file are as in :func:`dpviz.read_table`.
     """
 
     data: str
@@ -107,7 +107,7 @@ def _loading(run: Reproduction) -> tuple[str, str]:
     if run.unit is None and run.classes is None:
         return loader, f"X = {data}"
     data = data.removesuffix(".points")
-    # Limit the records here, because the estimator would also label the records beyond the cap.
+    # Limit the records here, because the estimator would also label records above the cap.
     if run.unit is not None and (run.classes is not None or not run.card.spends):
         loader += "\nfrom dpviz.data.units import cap_records"
         data = f"cap_records({data}, {run.config.neighbours.cap})"

@@ -40,7 +40,7 @@ _WORD = re.compile(r"\w[\w-]*")
 
 
 def known_sample(given: argparse.Namespace) -> Sample | None:
-    """Return the sample set that DATA names, unless a file does; InputError for another word."""
+    """Return the sample set with the name DATA, or None for a file; InputError for another word."""
     if not _WORD.fullmatch(given.data) or os.path.exists(given.data):
         return None
     if given.data in sample_names():
@@ -67,10 +67,10 @@ _IN_MEMORY = {
 def stored_data(
     given: argparse.Namespace, seed: int = 0, check: Callable[[Stored], None] | None = None
 ) -> Iterator[Stored | None]:
-    """If DATA has many files or the engine is not local, open DATA without loading it, else None.
+    """Open DATA without loading it if it has many files or the engine is not local, else None.
 
-    ``seed`` selects records of persons over the cap. ``check`` is called before any record is read.
-    Raises InputError if DATA can't be opened, or an option needs records in memory.
+    ``seed`` selects records of persons with more than the cap. ``check`` is called before any
+    record is read. Raises InputError if DATA can't be opened, or an option needs records in memory.
     """
     if given.engine is None:  # a command that needs all data in memory
         yield None
@@ -134,7 +134,7 @@ def _opened(given: argparse.Namespace, *, released: bool) -> Stored:
 
 @contextmanager
 def engine_for(given: argparse.Namespace) -> Iterator[Engine]:
-    """Engine of the options, with a progress line on a terminal."""
+    """Engine that the options name, with a progress line on a terminal."""
     with engine_of(
         given.engine or "local", given.scheduler, progress=progress_line("parts")
     ) as engine:
@@ -159,7 +159,7 @@ def load(given: argparse.Namespace) -> Dataset:
 
 
 def _header(given: argparse.Namespace) -> Any:
-    """Line of names that is given; or whether the first line has the names, None: detect it."""
+    """Given line of the names, or whether the first line has the names (None: detect this)."""
     line = getattr(given, "header", None)
     if given.has_header and (given.no_header or line is not None):
         raise InputError("--has-header excludes --no-header and --header: leave one of them out.")
@@ -226,7 +226,7 @@ def columns_report(data: Dataset | Stored) -> Report:
 
 
 def load_for_release(given: argparse.Namespace) -> Dataset:
-    """Read the data set such that no record affects how other records are read."""
+    """Read the data set so that no record affects how other records are read."""
     data = _sample_or_counts(given, any_total=True)
     if data is not None:
         if data.counts is not None and (format_of(given.data) or "text") == "text":
@@ -238,7 +238,7 @@ def load_for_release(given: argparse.Namespace) -> Dataset:
     if given.columns is None and len(others) > 2:
         raise columns_missing(others)
     data = table.select(given.columns, unit=given.unit, unreadable="missing")
-    for note in table.notes:  # Notes of the data depend on records, but these notes do not.
+    for note in table.notes:  # Notes of the table do not depend on records.
         say(f"note: {note.removesuffix('.')}")
     return data
 
@@ -328,7 +328,7 @@ def _check_counts(given: argparse.Namespace) -> None:
 def domain_of(
     text: str | None, data: Dataset | Stored, engine: Engine | None = None
 ) -> Domain | None:
-    """Domain from the option; "data" means the range of the points (a pass over stored points)."""
+    """Domain from the option; "data": range of the points, found by a pass over stored records."""
     if text is None:
         return None
     if text != "data":

@@ -91,7 +91,7 @@ def data_report(subject: Subject) -> Report:
 
 
 def not_private(plans: Iterable[Plan]) -> list[str]:
-    """Sentences that name the methods of the plans if they are not private."""
+    """Sentences that name the methods of the plans that are not private."""
     failing: dict[tuple[str, str], str] = {}
     for plan in plans:
         failing |= plan.failing()

@@ -24,7 +24,7 @@ FOLDER = Path(__file__).with_name("natural_earth")
 #: Largest size of a user's file, in bytes.
 MOST_BYTES = 5 * 2**20
 
-#: Details smaller than this fraction of the domain are removed; islands below twice of it.
+#: Details smaller than this fraction of the domain are removed, and islands below twice as much.
 _DETAIL = 1 / 800
 
 #: Largest number of points in a piece of a line. Each piece is simplified separately.
@@ -64,7 +64,7 @@ class Background:
 
 def coastlines(domain: Domain, *, swapped: bool = False) -> Lines:
     """Coastlines and borders (n, 2) in a domain of degrees; latitude is first if ``swapped``."""
-    # Accurate to some kilometres. Longitudes may be from 0 to 360 or from -180 to 180.
+    # Lines are accurate to some kilometres. Longitudes may be from 0 to 360 or from -180 to 180.
 
     def build() -> Lines:
         import shapely
@@ -94,7 +94,7 @@ def _earth() -> NDArray[Any]:
 
 
 def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
-    """Parts of shapely lines in a domain; those below the fraction ``least`` of it are left out."""
+    """Parts of shapely lines in a domain, without parts below the fraction ``least`` of it."""
     import shapely
 
     (west, east), (south, north) = domain.bounds

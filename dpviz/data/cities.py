@@ -1,6 +1,6 @@
 """Cities of Natural Earth by name, and boxes around them as public bounds.
 
-The positions are those of GeoNames, see ``sample_data/natural_earth.py``: mostly the centre.
+Positions are from GeoNames, mostly the centres of cities, see ``sample_data/natural_earth.py``.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from dpviz.data.geographic import Bounds, in_degrees, map_axes, placed
 from dpviz.data.scale import METRES_PER_DEGREE, length
 from dpviz.grid.domain import Domain
 
-#: Directions, clockwise; metres from a city's middle and beyond which its name does not help.
+#: Directions, clockwise; metres up to which a place is in the middle of a city, or near the city.
 _WINDS = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
 _NEAR, _FAR = 300.0, 200_000.0
 
-#: Cities whose names are also words of a title.
+#: Cities whose names may also be ordinary words in a title.
 _WORDS = frozenset(("Bath", "Hull", "Mobile", "Most", "Nice", "Of", "Orange", "Reading", "Split"))
 
 #: Number of records that are sampled to determine where most records are.
@@ -72,7 +72,7 @@ def cities_within(lon: Sequence[float], lat: Sequence[float]) -> list[City]:
 
 
 def near_city(lon: float, lat: float) -> str:
-    """A place in words, from the nearest city; "" if it is far.
+    """Describe a place relative to the nearest city; "" if this city is far.
 
     "2.4 km north-west of the middle of Berlin".
     """
@@ -95,7 +95,7 @@ def near_city(lon: float, lat: float) -> str:
 
 
 def city_words(columns: Sequence[str], bounds: Bounds) -> str:
-    """Sentence with the largest city inside bounds or exchanged bounds; '' if not in degrees."""
+    """Sentence about the largest city inside bounds or exchanged bounds; '' if not in degrees."""
     if not in_degrees(columns, bounds):
         return ""
     inside, instead = _largest(columns, bounds)
@@ -158,22 +158,22 @@ def exchanged(columns: Sequence[str], points: Floats, axes: tuple[int, int] = (0
     else:
         inside, instead = _largest(columns, box)
         why = (
-            f"{instead.title} is where most records would then be, but now no city is there"
+            f"no city is where most records are, but {instead.title} would be after an exchange"
             if instead and not inside
             else ""
         )
     return why and (
-        f"Are the values of {first} and {second} exchanged? It looks so: {why}. Then exchange the "
-        "two names in the file."
+        f"Are the values of {first} and {second} exchanged? It looks so: {why}. If so, exchange "
+        "the two names in the file."
     )
 
 
 def city_width(city: City) -> int:
     """Width in kilometres of the box that is proposed for a city: 120 km for the most populous.
 
-    A city's area grows with its number of people, which falls with its rank in the list, so its
-    width falls about with the fourth root of the rank: 40 km for Berlin (97th), 20 km for Leipzig
-    (926th). The width is a multiple of 5 km.
+    A city's number of people falls with its rank in the list, and its area grows with this number.
+    So its width falls about with the fourth root of the rank: 40 km for Berlin (97th), 20 km for
+    Leipzig (926th). The width is a multiple of 5 km.
     """
     rank = list(cities()).index(city.title) + 1
     return 5 * round(24 / math.pow(rank, 0.25))
@@ -193,7 +193,7 @@ def city_of(box: Domain, *, swapped: bool = False) -> tuple[City, int] | None:
 
 
 def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:
-    """Square of ``width`` km around a city, perhaps ``swapped``; InputError across pole or 180°."""
+    """Square of ``width`` km around a city, perhaps ``swapped``; InputError over a pole or 180°."""
     up = width * 500 / METRES_PER_DEGREE
     across = up / max(math.cos(math.radians(city.lat)), 1e-9)
     beyond = ""

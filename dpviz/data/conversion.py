@@ -1,4 +1,4 @@
-"""Convert a table from exploring to CSV or Parquet, from which a release reads the same values."""
+"""Convert a table of exploring to CSV or Parquet; a release reads the same values from it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PLAIN, _WHOLE = r"^-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$", r"^-?\d+$"
 #: Patterns of whole numbers with at most 64 bits, and of whole numbers that a float may round.
 _SHORT, _LONG = r"^-?\d{1,18}$", r"^-?\d{16,}$"
 
-#: Line breaks and NUL, which are replaced: a release reads each line separately, and without NUL.
+#: Line breaks and NUL are replaced, because a release reads lines separately, and without NUL.
 _BREAKS = "\r\n|[\r\n\\x00]"
 
 

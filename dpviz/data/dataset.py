@@ -99,7 +99,7 @@ class Dataset:
         return hasher.hexdigest()
 
     def bounds(self, domain: Domain | None = None, *, from_data: bool = False) -> Domain:
-        """Domain of a run: ``domain``, else the declared one, else the points' range (not public).
+        """Domain: ``domain``, else the declared domain, else the range of the points (not public).
 
         With ``from_data``, a declared domain of points is ignored. InputError if the numbers of
         axes differ.
@@ -135,7 +135,7 @@ class Dataset:
         )
 
     def select(self, columns: Sequence[str | int]) -> Dataset:
-        """Return some columns, by name or number from 1; InputError if unknown, or for counts."""
+        """Return columns by name or by number from 1; InputError if unknown, or for counts."""
         if self.points is None:
             raise InputError(
                 "columns can't be chosen from a grid of counts, whose axes are fixed: leave them "
@@ -160,7 +160,7 @@ def positions_of(columns: Sequence[str | int], known: Sequence[str], place: str)
 
 
 def position_of(column: str | int, columns: Sequence[str], place: str) -> int:
-    """Position, from 0, of a column by name or number; InputError names the table ``place``."""
+    """Position (from 0) of a column by its name or number; InputError names the table ``place``."""
     text = str(column)
     if isinstance(column, str) and column in columns:
         return columns.index(column)

@@ -23,7 +23,7 @@ PAIRS = tuple((tuple(pair["across"]), tuple(pair["up"])) for pair in TABLES["pai
 
 LON_WORDS, LAT_WORDS = map(frozenset, PAIRS[0])
 
-#: Words that also mean length and width; they mean axes only as a pair, beside qualifiers alone.
+#: Words that also mean length or width; a pair means axes if all other words are qualifiers.
 _LENGTH, _WIDTH, _QUALIFIERS = (
     frozenset(WORDS[name]) for name in ("length", "width", "qualifiers")
 )
@@ -56,7 +56,7 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def without(words: tuple[str, ...], axis: Sequence[str]) -> tuple[str, ...] | None:
-    """The other words of a name in which exactly one word means the axis; otherwise None."""
+    """Words of a name except the one word that means the axis; None unless exactly one does."""
     left = tuple(one for one in words if one not in axis)
     return left if len(left) == len(words) - 1 else None
 
@@ -77,7 +77,7 @@ def placed(columns: Sequence[str]) -> Placed:
 
 
 def lon_first(columns: Sequence[str]) -> list[str]:
-    """The columns in map order: of the first two, a longitude, x or easting is first."""
+    """Columns in map order: if one of the first two is a longitude, x or easting, it is first."""
     across, up = map_axes(columns)
     return [columns[across], columns[up], *columns[2:]] if len(columns) > 1 else list(columns)
 
@@ -179,7 +179,7 @@ def _are_lon_and_lat(lon: str, lat: str) -> bool:
 
 
 def _are_named(lon: str, lat: str) -> bool:
-    """Whether one name contains a longitude and the other name a latitude, inside longer words."""
+    """Whether the first name has a longitude and the second a latitude, even in longer words."""
     across, up = words_of(lon), words_of(lat)
     found = [not one.isdisjoint(words) for words in (across, up) for one in (LON_WORDS, LAT_WORDS)]
     if found == [True, False, False, True]:

@@ -64,7 +64,7 @@ def paths_of(source: str) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...
 
 
 def _entries(folder: str) -> list[tuple[str, str, str]] | None:
-    """Name, path and kind of each entry of a folder; None if it is a single file in a store."""
+    """Name, path and kind of each entry; None if ``folder`` is a single file in a store."""
     with no_traceback(folder, "can't be listed"):
         if not ADDRESS.match(folder):
             places = ((name, os.path.join(folder, name)) for name in os.listdir(folder))

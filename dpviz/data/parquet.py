@@ -19,7 +19,7 @@ _BUFFER = 2**18
 
 
 class ParquetCells(Cells):
-    """Columns of a Parquet file, not nested ones; ``flat`` are positions of numbers or text."""
+    """Columns of a Parquet file except nested columns; ``flat``: positions of numbers or text."""
 
     def __init__(self, data: bytes, name: str) -> None:
         size = int.from_bytes(data[-8:-4], "little")

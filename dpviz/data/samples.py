@@ -17,7 +17,7 @@ from dpviz.base.lazy import parquet as pq
 from dpviz.data.dataset import Classes, Dataset
 from dpviz.grid.domain import Domain
 
-#: Folder of the files and their index: inside an installed package, or beside it in a checkout.
+#: Folder of the files and their index: in an installed package, or beside the code in a checkout.
 SAMPLE_DIR = Path(__file__).resolve().parents[1] / "sample_data"
 if not SAMPLE_DIR.is_dir():
     SAMPLE_DIR = SAMPLE_DIR.parents[1] / "sample_data"
@@ -34,7 +34,7 @@ class Sample:
     columns: tuple[str, ...]  # one per axis
     n: int
     domain: Domain  # in the units of the columns
-    #: Cells per axis and p with which WaveCluster separates the clusters, and their number.
+    #: Cells per axis and p with which WaveCluster separates the clusters; number of clusters.
     grid: int
     density: float
     clusters: int
@@ -88,7 +88,6 @@ def _table(path: Path) -> Callable[[str, type], NDArray[Any]]:
 
 
 def _classes(column: str, cells: NDArray[Any]) -> Classes:
-    """Number the classes in the order in which they first occur."""
     names, first, codes = np.unique(cells, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return Classes(

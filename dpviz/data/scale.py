@@ -16,7 +16,7 @@ Axes = Literal["auto", "lonlat", "equal", "free"]
 #: Length of a degree in metres, on a sphere with the Earth's mean radius of 6371.0088 km.
 METRES_PER_DEGREE = 6_371_008.8 * math.pi / 180
 
-#: Units that end a name, in metres if a length. "min" usually means minimum.
+#: Units that may end a name; lengths with their value in metres. "min" usually means minimum.
 UNITS: dict[str, float | None] = {
     **dict.fromkeys(("m", "metre", "metres", "meter", "meters"), 1.0),
     **dict.fromkeys(("km", "kilometre", "kilometres", "kilometer", "kilometers"), 1000.0),
@@ -42,7 +42,7 @@ class Scale:
 
     ratio: float | None  # unit of the second axis / unit of the first axis, if comparable
     metres: float | None = None  # length of one unit of the first axis, if known
-    degrees: Placed = ""  # order of longitude and latitude, if the axes are these
+    degrees: Placed = ""  # order of longitude and latitude; "" for other axes
     reason: str = ""  # short explanation
 
     def panel(self, domain: Domain) -> float | None:
@@ -67,8 +67,8 @@ def length(metres: float) -> str:
 
 def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Scale:
     """Ratio of the two axes of a map, from their names and bounds; ``axes`` overrides the names."""
-    # The names decide if they are longitude and latitude with bounds in degrees, end with the same
-    # unit, or are a pair such as x and y. Else the unit is the same if the extents are similar.
+    # Names decide if they are longitude and latitude with bounds in degrees, end with the same
+    # unit, or are a pair such as x and y. Otherwise, axes with similar extents have the same unit.
     spans = [high - low for low, high in domain.bounds]
     apart = max(spans) / min(spans)
     order = placed(columns)

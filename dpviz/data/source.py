@@ -26,7 +26,7 @@ _OF_FILE = re.compile(r"(?:file|local)://(?:localhost)?(/[^?#]*)(.*)", re.IGNORE
 
 
 def local_path(named: str) -> str:
-    """Path of the address of a local file, or the name; InputError if it has more than a path."""
+    """Path in a file:// address; names and store addresses stay; InputError for others."""
     start = ADDRESS.match(named)
     if not start or start[1].lower() in STORES:
         return named

@@ -1,7 +1,7 @@
 """Records that remain in their files or arrays: every pass reads them again, part by part.
 
 A part is a file, some row groups of a large Parquet file, or an array. The memory of a pass depends
-only on the size of its tables, see :mod:`dpviz.data.engine`, not on the number of records.
+only on the size of its tables (see :mod:`dpviz.data.engine`), not on the number of records.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Stored:
     """Records in parts. Every pass reads them again."""
 
     name: str  # for the screen
-    columns: tuple[str, ...]  # the chosen ones, one per axis
+    columns: tuple[str, ...]  # the chosen columns, one per axis
     parts: tuple[Part, ...]  # sums are added in this order
     domain: Domain | None = None  # public bounds, if declared
     dropped: int = 0  # rows that were left out before the first pass
@@ -525,7 +525,7 @@ def as_points(columns: Sequence[pa.Array]) -> Floats:
             numbers = numbers.cast(pa.float64(), safe=False)
         if numbers.null_count:
             numbers = numbers.fill_null(np.nan)
-        # from_dlpack, because to_numpy loads pandas.
+        # Use from_dlpack, because to_numpy loads pandas.
         points[:, axis] = np.from_dlpack(numbers)
     return points
 

@@ -1,8 +1,8 @@
 """Keep at most m records of each person in stored records, without loading all rows.
 
 The choice depends only on the rows of the person, so it can be made for a few persons at a time.
-The first pass deals the rows over files by a hash of the person, from each batch at most m rows of
-each; the others can't be chosen any more. So each file is small enough to be capped in memory.
+The first pass writes rows to files by a hash of the person, at most m rows of a person per batch,
+because other rows can't be chosen any more. So each file is small enough to be capped in memory.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ def capped(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Iterator[Stored]:
-    """Stored records with at most ``cap`` records of each person; the ``with`` block deletes them.
+    """Stored records, at most ``cap`` of each person; the end of the ``with`` block deletes them.
 
-    They are those of :func:`dpviz.data.units.cap_records`, in another order. The chosen columns and
-    identifiers are in temporary files, which only this user can read. Rows without a person in the
-    column ``unit`` (a name, or a number from 1) are left out. InputError if the records are not in
-    files, the column is missing, or ``cap`` is below 1.
+    They are the records that :func:`dpviz.data.units.cap_records` keeps, in another order. Chosen
+    columns and identifiers are in temporary files, which only this user can read. Rows without a
+    person in the column ``unit`` (a name, or a number from 1) are left out. InputError if the
+    records are not in files, the column is missing, or ``cap`` is below 1.
     """
     check_cap(cap)
     parts = [part for part in source.parts if isinstance(part, FilePart)]
@@ -108,7 +108,7 @@ def _deal(
     seed: int,
     steps: Work,
 ) -> tuple[int, int, int]:
-    """Write at most ``cap`` rows per person and batch; numbers of rows dropped, rounded, beyond."""
+    """Write at most ``cap`` rows per person and batch; count dropped, rounded and further rows."""
     fields = [(str(axis), pa.float64()) for axis in range(len(columns))]
     schema = pa.schema([*fields, ("person", pa.large_string())])
     dropped = rounded = left = 0

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: Largest length of an identifier, because normalizing a long Unicode text takes quadratic time.
 _LONGEST = 1_000
 
-#: Largest length of a name; a digest replaces longer names, so that memory does not reveal it.
+#: Largest length of a name; a digest replaces longer names, so memory does not show their length.
 SHORT = 40
 
 #: Numbers with more digits than this are compared as text.
@@ -71,8 +71,8 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
 
     The rows with the smallest keyed hashes remain, so the choice depends only on the rows of the
     person and on a key of the run. (If all rows were shuffled, one more person would change all
-    choices.) Exploring uses the key of one ``seed``, a release a secret key. InputError if the data
-    have no unit column or ``cap`` is below 1.
+    choices.) For exploring, the key is made from ``seed``; for a release, it is secret. InputError
+    if the data have no unit column or ``cap`` is below 1.
     """
     if dataset.units is None or dataset.points is None:
         raise InputError("cap needs a unit column: name the column that identifies persons.")
@@ -86,7 +86,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
         rows, persons = rows[known], persons[known]
         return rows[smallest_hashes(points[rows], persons, cap, seed)], len(rows)
 
-    # A row that is chosen from all rows is also chosen from its batch, which limits memory.
+    # To save memory, choose in each batch first: rows chosen from all rows are also chosen there.
     some = [pick(np.arange(rows.start, rows.stop)) for rows in _batches(len(units))]
     chosen = np.concatenate([rows for rows, _ in some])
     if len(some) > 1:
@@ -150,8 +150,8 @@ def identified(units: NDArray[np.generic], *, rounded: bool = False) -> pd.Categ
     """Text of every identifier (n,), independent of the type of its column."""
     # One unusual identifier can turn a column of whole numbers into decimals or text, and must not
     # change the choice for others. So 7, 7.0 and 007 always mean the same person. The code is -1 if
-    # a cell does not identify a person, or, unless ``rounded`` (for classes), if rounding may have
-    # made identifiers equal. An error would reveal one record.
+    # a cell does not identify a person. It is also -1 if rounding may have made identifiers equal,
+    # except with ``rounded`` (for classes). An error would reveal one record.
     import pandas as pd
 
     if units.dtype.kind in "biuf":

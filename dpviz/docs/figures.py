@@ -65,7 +65,7 @@ def drawings() -> dict[str, str]:
 def _drawn() -> Iterator[tuple[str, str]]:
     data, known = load_sample(DATA), sample(DATA)
     assert data.points is not None  # noqa: S101 - a sample set of points
-    assert data.domain is not None  # noqa: S101 - which declares its bounds
+    assert data.domain is not None  # noqa: S101 - the set declares its bounds
     lows = data.domain.lows
     scaled = (data.points - lows) / (data.domain.highs - lows)
     shown = np.random.default_rng(0).permutation(len(scaled))[:_SHOWN]
@@ -149,7 +149,7 @@ def _squares(cells: Cells, left: int) -> Iterator[str]:
         for mine, opacity in ((~strong, 0.3), (strong, 0.65)):
             squares = "".join(corners[mine])
             yield f'<path d="{squares}" fill="{_colour(cluster - 1)}" fill-opacity="{opacity}"/>'
-        # The middle of a concave cluster may be outside, so take its nearest cell.
+        # The middle of a concave cluster may be outside of it, so take the cluster's nearest cell.
         middle = np.hypot(*(at - at.mean(axis=0)).T).argmin()
         place = f'x="{x[middle] + width / 2:.0f}" y="{y[middle] + height / 2 + 6:.0f}"'
         name = f"{'+' * bool(np.isin(cluster, cells.invented))}{cluster}"

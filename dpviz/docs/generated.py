@@ -48,7 +48,7 @@ FURTHER = {
     "dpviz.privacy.mechanisms": ("Accountant",),
 }
 
-#: Largest number of values that a table of settings lists by name instead of counting.
+#: If a setting has more values than this, its table has their number and not their names.
 _MOST_NAMED = 12
 
 
@@ -56,7 +56,7 @@ _MOST_NAMED = 12
 def _templates() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    families = reversed(FAMILIES.values())  # the first family that has a parameter comes last
+    families = reversed(FAMILIES.values())  # the last title is kept, so the first family comes last
     first = {one.name: family.title for family in families for one in family.parameters}
     terms = [(group, list(some)) for group, some in groupby(entries(), attrgetter("group"))]
     found = Environment(
@@ -145,7 +145,7 @@ def written(card: Card) -> str:
         return file.read_text(encoding="utf-8").strip()
     return (
         "## Proof\n\nThis method has no complete proof yet: "
-        "[add a method](../add-a-method.md#5-prove-it) says where to write it."
+        "the page [Add a method](../add-a-method.md#5-prove-it) says where to write it."
     )
 
 

@@ -1,4 +1,4 @@
-"""The site: pages, by hand or from templates, become HTML without requests to other hosts."""
+"""The site: hand-written pages and templates become HTML that needs no other host."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def pages() -> dict[str, Page]:
 
 
 def build(folder: Path) -> int:
-    """Write the site into a folder; return the number of pages, or raise BrokenDocsError first."""
+    """Write the site; return the number of pages. Broken links raise BrokenDocsError first."""
     rendered = [render(page) for page in pages().values()]
     files = {f"{one.page.path}.html": _whole(one) for one in rendered}
     files |= {file.name: file.read_text(encoding="utf-8") for file in map(HERE.joinpath, _SHARED)}

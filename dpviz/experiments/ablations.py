@@ -1,4 +1,4 @@
-"""The benefit of each part of a method, in ``ablations.json``, by ``tests.benchmarks.ablation``."""
+"""The benefit of each part of a method; ``tests.benchmarks.ablation`` makes ``ablations.json``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE = Path(__file__).with_name("ablations.json")
 
 @dataclass(frozen=True, kw_only=True)
 class Ablation:
-    """One score on one data set at one budget, of a whole method and without one part.
+    """One score of a whole method, and of the method without one part, on one data set and budget.
 
     ``part`` and ``instead`` are readable names. Lower scores are better; both groups of ``draws``
     have the same seeds.
@@ -37,7 +37,7 @@ class Ablation:
 
 
 def parts(method: str | None = None) -> tuple[Ablation, ...]:
-    """Return the results of one method, or of all, as measured; InputError if it is unknown."""
+    """Return the results of one method, or of all methods; InputError if the method is unknown."""
     return rows_about(method, FILE, Ablation)
 
 

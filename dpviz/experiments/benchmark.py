@@ -1,8 +1,8 @@
 """The benchmark: all methods and their peers at equal epsilon, on seen and unseen data sets.
 
 ``make bench-utility`` measures ``benchmark.json``. A set is *seen* if constants of a method may
-have been chosen on it. All runs of a set have the same domain (its range) and are compared with the
-same clustering without noise: for k-means, the best that any search or private run led to.
+have been chosen on it. The domain of all runs of a set is the range of the set. They are compared
+with the same clustering without noise: for k-means, the best of all searches and private runs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ VALUES = ("median", "mean")
 class Promise:
     """A method from other authors, and its privacy promise (``guarantee``), with known problems.
 
-    ``reference``: only a baseline, computed without reading any data.
+    ``reference`` is true for a baseline, which is computed without reading any data.
     """
 
     title: str
@@ -57,9 +57,9 @@ OTHERS: dict[str, Promise] = read_beside(__file__, Mapping[str, Promise], "peers
 class SetFacts:
     """A set of the benchmark.
 
-    ``seen``: constants of both families may have been chosen on it; ``known``: further families
-    whose results on it were known when a method last changed. ``missing``: reason why it has no
-    rows. ``beaten``: for k-means, relative improvement over the search by a private run.
+    ``seen``: constants of both families may have been chosen on this set. ``known``: further
+    families whose results on it were known when a method last changed. ``missing``: why the set has
+    no rows. ``beaten``: for k-means, the share by which a private run reduced the search's error.
     """
 
     name: str
@@ -171,9 +171,9 @@ def promises(methods: Iterable[tuple[str, str]]) -> pd.DataFrame:
 def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.DataFrame, int]:
     """Average over the sets that most methods have in common, and the number of these sets.
 
-    ``cells`` has one score; ``value`` is one of ``VALUES``; ratios need the geometric mean. Common
-    are the sets of all methods that ran on at least half of the sets; methods that miss some are
-    left out.
+    ``cells`` has one score; ``value`` is one of ``VALUES``; ratios need the geometric mean. A set
+    is common if it has results of each method that ran on at least half of the sets. A method that
+    lacks a common set is left out.
     """
     keys = ["method", "variant", "epsilon"]
     sets = cells.groupby(keys)["data"].agg(set)
@@ -190,11 +190,11 @@ def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.D
 def best_on(
     cells: pd.DataFrame, value: str, *, lower: bool
 ) -> dict[tuple[str, str, float], tuple[int, int]]:
-    """Count the sets on which a method alone has the best ``value``, and its sets, by key.
+    """For each key, count the sets where its method alone has the best ``value``, and all its sets.
 
     Baselines don't count. The results have no single draws, so no interval says whether a value is
-    better than the next one. A set on which a method has no rival, an equal rival, or no finite
-    value is not a set on which it is best.
+    better than the next one. A method is not the best on a set if it has no rival, an equal rival,
+    or no finite value there.
     """
     real = cells[[not is_reference(method) for method in cells["method"]]]
     by = real.groupby(["data", "epsilon"])[value]
@@ -207,10 +207,10 @@ def best_on(
 
 
 def to_best(rows: pd.DataFrame) -> pd.DataFrame:
-    """Divide the errors of k-means draws by that of the best clustering that is known of their set.
+    """Divide the errors of k-means draws by the error of the best known clustering of their set.
 
-    The best is that of all searches and draws, so no ratio is below 1. ``rows`` have one draw each,
-    and the columns data, nicv and nicv_ratio; rows of other families are returned as they are.
+    This is the best clustering of all searches and draws, so no ratio is below 1. Each row is one
+    draw, with the columns data, nicv and nicv_ratio; rows of other families are not changed.
     """
     if "nicv" not in rows:
         return rows
@@ -220,15 +220,15 @@ def to_best(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def references(rows: pd.DataFrame) -> pd.Series[Any]:
-    """Error of the best clustering that was known when a draw was scored; NaN if it is 0."""
+    """Error of the best clustering that was known when a draw was scored; NaN if its error is 0."""
     return (rows["nicv"] / rows["nicv_ratio"]).where(rows["nicv"] > 0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lead:
-    """In how many ``cases`` (set and epsilon) the median of a method alone is the best.
+    """Number of ``cases`` (set and epsilon) in which a method's median is better than all others.
 
-    A case has results of all rivals. Other cases, of which there are ``left_out``, don't count.
+    A case has results of all rivals; ``left_out`` is the number of cases without such results.
     """
 
     method: str
@@ -242,7 +242,7 @@ class Lead:
 
 
 def lead(found: Benchmark, family: str, method: str) -> Lead | None:
-    """Count how often a sound method is the best private one of its family on unseen sets."""
+    """Count how often a sound method is the best private method of its family on unseen sets."""
     names = [one.name for one in found.chosen(family, group="unseen")]
     best, complete, left_out, draws = {}, pd.Index([]), 0, (0, 0)
     for score in found.scores(family):

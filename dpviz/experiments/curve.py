@@ -1,4 +1,4 @@
-"""The curve of a method's first score over one parameter, filled coarse first.
+"""The curve of a method's first score over one parameter; a coarse curve is drawn first.
 
 Its draws are rows of a sweep with the seeds 0, 1, 2, ..., so a comparison with the same settings
 has the same numbers.
@@ -34,14 +34,14 @@ ROUNDS = ((8, 2), (4, 5), (4, 10), (2, 10), (2, 20), (1, 20))
 #: Number of rounds after which the next curve gets its first points.
 _FIRST = 2
 
-#: Rounds that would take more than these estimated seconds, with the rounds before, are left out.
+#: A round is left out if the draws up to its end would take more than so many estimated seconds.
 #: The first round may take longer.
 MOST_SECONDS, MOST_FIRST = 9.0, 20.0
 
-#: Estimated seconds of draws between two looks whether a job should stop: a drag needs the machine.
+#: Estimated seconds of draws between two checks for a stop, because a drag needs the processor.
 _PART = 0.1
 
-#: Seconds between two looks at a curve that another job fills.
+#: Seconds between two checks of a curve that another job fills.
 _LOOK = 0.1
 
 #: Number of true runs that a job keeps: each value of the axis may have its own.
@@ -50,7 +50,7 @@ _TRUE_RUNS = 32
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """Draws at one value of the axis: their number, their band, the median of broken clusters."""
+    """Draws at one value of the axis: their number, band, and median number of broken clusters."""
 
     value: float
     draws: int
@@ -84,14 +84,14 @@ def score_of_curve(method: str) -> str:
 
 
 def curve_axes(method: str, chosen: Collection[str] = ()) -> tuple[str, ...]:
-    """Parameters with a slider, except ``chosen`` by the method; none if it adds no noise."""
+    """Parameters with a slider, except those in ``chosen``; none if the method adds no noise."""
     if not CARDS[method].spends:
         return ()
     return tuple(one.name for one in axes([method]) if any(one.ends) and one.name not in chosen)
 
 
 def curve_plan(subject: Subject, config: Configuration, axis: str) -> Plan:
-    """All draws of the curve of a configuration over a parameter, whose own value is not used."""
+    """All draws of a curve over a parameter; the configuration's value of it is not used."""
     values, most = values_of(PARAMETERS[axis]), max(seeds for _, seeds in ROUNDS)
     over_epsilon = axis == EPSILON.name
     return Plan(
@@ -126,7 +126,7 @@ def curve_key(plan: Plan) -> Hashable:
 class Curve:
     """The draws of a plan of one method on one data set, safe for several threads.
 
-    Several jobs may fill it one after the other; a job that is cancelled leaves its points.
+    Several jobs may fill the curve one after the other; the points of a cancelled job remain.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -136,7 +136,7 @@ class Curve:
         self.complete = False
         #: Why some values have no draws; empty if nothing failed.
         self.note = ""
-        # Of each value: the number of seeds that were tried, the rows (draws, 2), and its point.
+        # For each value: the number of tried seeds, the rows (draws, 2), and the point.
         self._known: dict[float, tuple[int, NDArray[np.float64], Point | None]] = {}
         self._filling = Lock()
 
@@ -147,7 +147,7 @@ class Curve:
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """What is known now, in the order of the axis."""
+        """Points that are known now, in the order of the axis."""
         known = sorted(self._known.copy().items())
         return tuple(point for _, (_, _, point) in known if point)
 
@@ -158,7 +158,7 @@ class Curve:
 
     @cached_property
     def rounds(self) -> tuple[tuple[tuple[float, ...], int], ...]:
-        """Values of each round, and the number of seeds that they then have."""
+        """Values of each round, and the number of seeds of each value after the round."""
         found: list[tuple[tuple[float, ...], int]] = []
         for step, seeds in ROUNDS:
             values = tuple(dict.fromkeys((*self.values[::step], self.values[-1])))
@@ -170,7 +170,7 @@ class Curve:
     def fill(self, *, cancelled: IsCancelled, most: int | None = None) -> None:
         """Draw round by round until the curve is complete, or the first ``most`` rounds.
 
-        Raises Cancelled if this should stop.
+        Raises Cancelled if the job should stop.
         """
         rounds = self.rounds[:most]
         work = Work(len(rounds), "rounds", cancelled=cancelled)

@@ -26,8 +26,8 @@ class Draws(Displayed):
     """Many draws of one setting: values (R,) of each score, for R seeds.
 
     ``chance``: probability that each cell is significant (WaveCluster), or that each watched record
-    (m,) changes its cluster (k-means). ``centers``: shape (R, K, d), missing ones NaN; None for
-    WaveCluster.
+    (m,) changes its cluster (k-means). ``centers`` (R, K, d) has NaN for missing centres; it is
+    None for WaveCluster.
     """
 
     seeds: tuple[int, ...]
@@ -37,11 +37,11 @@ class Draws(Displayed):
 
     @cached_property
     def bands(self) -> dict[str, Band]:
-        """Median and band of each score; without the scores of which no draw has a value."""
+        """Median and band of each score of which at least one draw has a value."""
         return {one: band(all_) for one, all_ in self.scores.items() if not np.isnan(all_).all()}
 
     def rank_words(self, seed: int, score: Score) -> str:
-        """Sentence with the rank of one draw among all; empty if there is none, or no score."""
+        """Sentence with the rank of one draw among all; empty if the draw has no rank."""
         if seed not in self.seeds or score.name not in self.scores or score.better is None:
             return ""
         values = self.scores[score.name] * (1 if score.better == ">=" else -1)

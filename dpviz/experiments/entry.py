@@ -1,4 +1,4 @@
-"""Entries of the benchmark: anybody's method or estimator beside our methods, with equal seeds.
+"""Entries of the benchmark: compare anybody's method or estimator with ours, with equal seeds.
 
 The code of an entry runs in a process of its own, as in an audit. A cell is a data set at one
 epsilon.
@@ -39,7 +39,7 @@ MOST_DRAWS = 1_000
 #: Draws on larger sample sets take too long for a usual entry.
 _MOST_RECORDS = 100_000
 
-#: Names of an estimator's parameter for the number of clusters, and of its result.
+#: Possible names of an estimator's parameter for the number of clusters, and name of its result.
 _CLUSTERS, _CENTERS = ("n_clusters", "clusters", "k"), "cluster_centers_"
 
 #: Name of the entry in tables.
@@ -50,9 +50,9 @@ ENTRY = "entry"
 class Cell:
     """The entry on one data set at one epsilon: its draws, of which ``failed`` gave no result.
 
-    ``medians`` of our methods by name. ``verdict``: "won" if the entry is
-    better than each of them, "lost" if one of them (``better``) is better than the entry,
-    otherwise "open"; by a sign test over seeds with 99% confidence, for all of them together.
+    ``medians`` are those of our methods by name. ``verdict`` is "won" if the entry is better than
+    each method, "lost" if methods (``better``) are better than the entry, otherwise "open". It is
+    found by sign tests over seeds, with 99% confidence for all methods together.
     """
 
     data: str
@@ -69,9 +69,9 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Standing:
-    """What an entry reached: ``table`` has one row per draw of the entry and of our methods.
+    """The result of an entry; ``table`` has one row per draw of the entry and of our methods.
 
-    ``secret`` gives the same seeds again.
+    With the same ``secret``, a later comparison has the same seeds.
     """
 
     title: str
@@ -111,9 +111,9 @@ def enter(
     ``target`` is the file of a method, or ``MODULE:CLASS`` or ``FILE.py:CLASS`` of an estimator
     with the parameters epsilon and n_clusters; ``given`` are its other parameters. An estimator
     gets records in the unit cube, and its ``cluster_centers_`` (at most K) are compared. ``secret``
-    gives the seeds; default: a new one. ``methods``: default those of a new comparison. A draw has
-    a limit of ``seconds``, its process of ``memory`` (MB). A draw without a result is worse than
-    all others. Raises InputError if the code can't be loaded, or no draw has a result.
+    (default: random) gives the seeds. The default ``methods`` are those of a new comparison. A draw
+    may take ``seconds``, and its process may use ``memory`` (MB). A draw without a result is worse
+    than all others. Raises InputError if the code can't be loaded, or no draw has a result.
     """
     sets = usual_sets() if sets is None else tuple(dict.fromkeys(sets))
     epsilons = sorted({check_epsilon(one) for one in epsilons})
@@ -123,7 +123,7 @@ def enter(
         if listed is not None and not listed:
             raise InputError(f"{name} are missing: give 1 or more.")
     if "epsilon" in (given or {}):
-        raise InputError("epsilon is that of each cell: give epsilons instead.")
+        raise InputError("epsilon can't be a parameter here: give epsilons instead.")
     for name, value, least, most in (
         ("draws", draws, 1, MOST_DRAWS),
         ("secret", secret, 0, MOST_SEED),
@@ -202,7 +202,7 @@ def _cell(part: pd.DataFrame, data: str, epsilon: float, score: str, *, lower: b
 
 
 def _scores(family: Family) -> tuple[str, ...]:
-    """Fast scores of the benchmark, and the error from which a ratio to the best is made."""
+    """Fast scores of the benchmark, and NICV, from which the ratio to the best is computed."""
     wanted = ("nicv", *SCORES)
     return tuple(name for name in wanted if name in family.quick)
 
@@ -268,7 +268,7 @@ def _drawn(
 class EntryRuns:
     """Runs of an entry in its own process, for the questions of ``external_runs``.
 
-    The "points" of a question are one epsilon (1, 1), because the sample set is read here.
+    The "points" of a question are only an epsilon (1, 1), because this class reads the sample set.
     """
 
     def __init__(self, asked: Mapping[str, Any]) -> None:
@@ -305,7 +305,7 @@ class EntryRuns:
         usual = self.family.config(method=self.method, variant=self.card.taken("sound"), **suited)
         config = usual if self.estimator else replace(usual, **given)
         if self.family.true_settings(config) != self.family.true_settings(usual):
-            raise InputError("they change the true clusters, which are those of all methods")
+            raise InputError("they change the true clusters, which must be equal for all methods")
         data = load_sample(self.data)
         self.trial = trial_of(data, config, data.domain)
         self.trial.true()
@@ -329,7 +329,7 @@ class EntryRuns:
         yield "scores", np.array([found[name] for name in names])
 
     def _fitted(self, trial: Any, seed: int) -> Any:
-        """Run the estimator on records in the unit cube; centres outside move to its side."""
+        """Run the estimator on records in the unit cube; centres outside of it move to a side."""
         assert self.estimator  # noqa: S101 - the caller's question
         domain, config = trial.material.domain, trial.config
         lows, sides = domain.lows, domain.highs - domain.lows

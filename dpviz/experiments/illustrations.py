@@ -129,7 +129,7 @@ class TimeFigure(Figure):
         return found[-1:] if self.over == "epsilon" else found
 
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
-        """Return times of the runs and of the model, by variant: ``tests.benchmarks.mapreduce``."""
+        """Return times by variant, from ``tests.benchmarks.mapreduce`` and from the model."""
         every = {one.variant: one for one in (worker_times("published"), worker_times("sound"))}
         return pd.concat(map(self._frame, every.values()), ignore_index=True)
 

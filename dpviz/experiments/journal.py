@@ -44,8 +44,8 @@ class Store:
     def held(cls, out: Path) -> Iterator[Store]:
         """Open the store at a path, lock it for one sweep, and remove an empty journal at the end.
 
-        Raises InputError, also later, if a file can't be written, another sweep uses the store, or
-        the journal is not from a sweep.
+        Raises InputError, here or in the ``with`` block, if a file can't be written, another sweep
+        uses the store, or the journal is not from a sweep.
         """
         _check_out(out)
         journal = _beside(out, "journal")
@@ -55,8 +55,8 @@ class Store:
                 # SQLite treats a file of one byte as empty.
                 if not stat.S_ISREG(found.st_mode) or found.st_size == 1:
                     raise _foreign(journal)
-            # Wait half a second, because another sweep may be ending, or be starting and failing.
-            # The path is absolute, because some builds of SQLite read "file:..." as a URI.
+            # Wait half a second, because another sweep may be about to end, or to fail at its
+            # start. The path is absolute, because some builds of SQLite read "file:..." as a URI.
             with closing(sqlite3.connect(journal.absolute(), timeout=0.5)) as connection:
                 store = cls(out, connection)
                 # A power failure must not undo a finished part; a sync takes little time.
@@ -68,7 +68,7 @@ class Store:
                 begun = application or store._number("PRAGMA schema_version")
                 if begun and application != APPLICATION:
                     raise _foreign(journal)
-                # Always write the ID: this write fails if the file was removed before the lock.
+                # Always write the ID: this fails if the file was removed before it was locked.
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"CREATE TABLE IF NOT EXISTS finished {_COLUMNS} WITHOUT ROWID")
                 connection.commit()
@@ -170,7 +170,7 @@ def _check_out(out: Path) -> None:
         if out.is_dir():
             raise InputError(f'out = "{out}" is a folder: name a file in it.')
         with suppress(FileNotFoundError):
-            out.stat()  # Fails for circular links; ``resolve`` does not in all Python versions.
+            out.stat()  # Fails for circular links; ``resolve`` fails only in some Python versions.
         if not out.resolve().parent.is_dir():
             raise InputError(f'out = "{out}": that folder does not exist; create it first.')
     except OSError as error:

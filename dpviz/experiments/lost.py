@@ -1,4 +1,4 @@
-"""Cells (set and epsilon) of the benchmark that a method loses to a private one or a baseline."""
+"""Benchmark cells (set and epsilon) that a method loses to a private method or a baseline."""
 
 from __future__ import annotations
 

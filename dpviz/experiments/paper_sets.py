@@ -1,4 +1,4 @@
-"""The papers' own data sets, which we may not distribute: how to recognize them, and parameters."""
+"""How to recognize the papers' own data sets, which we may not distribute; their parameters."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from dpviz.data.reading.table import Table
 class PaperSet:
     """A data set of a paper.
 
-    ``records``: its number in the paper and, if different, in the public file. The first
-    ``columns`` are clustered; one more may have the known classes. ``settings`` suit the set.
+    ``records``: their number in the paper and, if different, in the public file. The first
+    ``columns`` columns are clustered; one more may have known classes. ``settings`` suit the set.
     """
 
     name: str
@@ -38,9 +38,9 @@ class PaperSet:
     def take(self, table: Table | UploadedTable) -> Dataset:
         """Return the records of a table, with their classes if the table has a class column.
 
-        Records with classes are always shuffled in the same way: a method that splits them into
-        blocks would learn the classes from a sorted file. Raises InputError if the table isn't this
-        set.
+        Records with classes are always shuffled in the same way. From a sorted file, a method that
+        splits the records into blocks would learn the classes. Raises InputError if the table isn't
+        this set.
         """
         if not self.fits(table):
             raise InputError(

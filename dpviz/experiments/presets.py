@@ -26,7 +26,7 @@ from dpviz.wavecluster.truth import Truth
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Figure:
-    """One figure of a paper ("000-6": paper, figure), or a result in its text.
+    """One figure of a paper, or a result in its text; "000-6" means figure 6 of paper 000.
 
     ``title`` is short, because menus cut it off; ``caption`` says what to look for.
     """
@@ -74,8 +74,8 @@ class _Row(Figure):
 class Preset(_Row, Draws):
     """A figure of a paper that is a sweep.
 
-    Presets with the same ``draws`` and ``samples`` share them. ``scores``: labels of the axis.
-    ``samples`` replace the paper's data; ``sets``: its name for each, empty if it names none.
+    Presets with the same ``draws`` and ``samples`` have common draws. ``scores``: labels of the
+    axis. ``samples`` replace the paper's ``sets``, which are empty if the paper names no set.
     """
 
     @property
@@ -140,8 +140,8 @@ def plans(
 ) -> dict[str, Plan]:
     """Plan of each preset, by its name; presets that can share their draws share one plan.
 
-    ``subjects`` None: the samples of each preset; ``repeats`` None: the paper's number. ``variant``
-    and ``neighbours`` replace the published variant and one record added or removed.
+    By default, ``subjects`` are the samples of each preset, and ``repeats`` is the paper's number.
+    ``variant`` replaces the published variant; ``neighbours`` replaces one record added or removed.
     """
     groups: dict[tuple[object, ...], list[Preset]] = {}
     for one in dict.fromkeys(presets):
@@ -172,7 +172,7 @@ def plans(
 
 
 def figure_table(one: Preset, table: pd.DataFrame) -> pd.DataFrame:
-    """Summarize the draws of a figure: one table with a block of rows for each score it has."""
+    """Summarize the draws of a figure: one table with a block of rows for each of its scores."""
     parts = {score: summary(table, score, one.axis) for score in one.scores if score in table}
     return pd.concat(parts, names=["score", None]).reset_index(level="score").reset_index(drop=True)
 
@@ -182,10 +182,10 @@ def rank_table(
 ) -> pd.DataFrame:
     """Compare k' with the true k, the theorems, and the averages that the paper prints.
 
-    ``table``: rows of a sweep with the score ``k``; ``true``: true run of each data set. Returns
-    draws, k (true), mean (of k'), error ``|mean - k| / k``, and the columns of
-    :func:`bounds_table`, by data set, method, variant, epsilon and axis. If known, ``printed`` is
-    the paper's mean, on its DS2.
+    ``table``: rows of a sweep with the score ``k``; ``true``: true run of each data set. One row
+    per data set, method, variant, epsilon and axis has draws, k (true), mean (of k'), the error
+    ``|mean - k| / k``, and the columns of :func:`bounds_table`. On DS2, ``printed`` is the paper's
+    mean, if the paper prints it.
     """
     by = groups(axis)
     found = summary(table, "k", axis)[[*by, "draws", "mean"]]
@@ -210,10 +210,10 @@ def rank_table(
 def bounds_table(
     table: pd.DataFrame, true: Mapping[str, Truth], axis: str = "epsilon"
 ) -> pd.DataFrame:
-    """Compare the bounds of Theorems 4 to 6 on k' with the draws; parameters as `rank_table`.
+    """Compare the draws with the bounds of Theorems 4 to 6 on k'; parameters as in `rank_table`.
 
     Returns theorem low and theorem high (limited to possible values), inside (share of the draws
-    between them) and promised (lowest share by the theorem).
+    between them) and promised (lowest share that the theorem allows).
     """
     by = groups(axis)
     known = table[table["method"].isin(list(THEOREMS))].dropna(subset="k")
@@ -226,7 +226,7 @@ def bounds_table(
         found.append((*key, *map(float, bounds.ends), share, bounds.promise))
     columns = [*by, "theorem low", "theorem high", "inside", "promised"]
     frame = pd.DataFrame(found, columns=columns)
-    # Without rows, set the types of the keys, because tables are merged by them.
+    # Without rows, set the types of the keys, because tables are merged by these keys.
     return frame if found else frame.astype(known[by].dtypes.to_dict())
 
 

@@ -29,8 +29,8 @@ SCORES = {
 class Price:
     """One score of a method on one data set at one budget, for three ways to choose parameters.
 
-    Mean scores, higher is better: ``best`` in hindsight, ``chosen`` privately, ``usual`` defaults.
-    ``seen``: constants of the choice may have been chosen on this set.
+    ``best`` (in hindsight), ``chosen`` (privately) and ``usual`` (defaults) are mean scores; higher
+    is better. ``seen``: constants of the choice may have been chosen on this set.
     """
 
     method: str
@@ -58,7 +58,7 @@ def of_family(family: str) -> tuple[Price, ...]:
 def summary(rows: Sequence[Price]) -> pd.DataFrame:
     """Return the prices of methods of one family in percent: one row for each method and score.
 
-    A price is the mean score with a choice by that with the best choice; 100% means no loss.
+    A price is the mean score with a choice divided by that with the best choice; 100% is no loss.
     """
     ways = {"chosen": "chosen", "usual": _choices(rows)[1]}
     table = []
@@ -77,7 +77,7 @@ def summary(rows: Sequence[Price]) -> pd.DataFrame:
 
 
 def sentence(rows: Sequence[Price]) -> str:
-    """Explain the prices of methods of one family, with the number of sets, in one sentence."""
+    """Explain the prices of methods of one family, and say how many sets were measured."""
     what, usual = _choices(rows)
     sets = {row.data: row for row in rows}.values()
     records = [row.records for row in sets]

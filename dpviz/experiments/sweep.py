@@ -88,7 +88,7 @@ class SweepCancelled(Cancelled):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Subject:
-    """A data set of a sweep, with its domain (None: each variant's default) and ``settings``."""
+    """A data set of a sweep. If ``domain`` is None, each variant has its own default domain."""
 
     name: str
     title: str
@@ -113,11 +113,11 @@ class Plan:
     """All draws of a sweep: every method at every epsilon with every seed, on every data set.
 
     All methods have the same seeds (common random numbers); epsilons and seeds are sorted, without
-    duplicates. ``options`` replace settings of the subjects: ``alpha`` for all methods that have
-    it, ``privthr.alpha`` only for privthr. ``scores`` None: the defaults of each family; scores
-    against known classes need these. ``axis``: one of :func:`axes`, whose ``values`` (none for
-    epsilon) are combined with every epsilon. Raises InputError if the plan is empty or something
-    does not exist.
+    duplicates. ``options`` replace settings of the subjects: ``alpha`` applies to all methods that
+    have it, ``privthr.alpha`` only to privthr. If ``scores`` is None, each family has its default
+    scores; scores against known classes need a class column. ``axis`` is one of :func:`axes`; its
+    ``values`` are combined with every epsilon (epsilon itself has no ``values``). Raises InputError
+    if the plan is empty or invalid.
     """
 
     subjects: tuple[Subject, ...]
@@ -219,7 +219,7 @@ class Plan:
         return {name: value for name, value in given.items() if CARDS[method].parameter(name)}
 
     def choices(self, subject: Subject, method: str) -> dict[str, Any]:
-        """Values of all parameters of a method on a data set, except those of the axes."""
+        """Values of all parameters of a method on a data set, except the parameters on the axes."""
         config = _setting(self, subject, method, self.epsilons[0], self.steps[0]).config
         chosen = family_of(method).choices(config)
         return {name: value for name, value in chosen.items() if name != self.axis}
@@ -291,9 +291,9 @@ def failing_words(failing: Mapping[tuple[str, str], str]) -> list[str]:
 
 
 def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
-    """Parameters that can be the axis of a figure: epsilon, then those that have a slider.
+    """Parameters that can be the axis of a figure: epsilon, then other parameters with a slider.
 
-    Each value of one of the family's ``moves_truth`` has its own true clustering.
+    Each value of a parameter in the family's ``moves_truth`` has its own true clustering.
     """
     methods = tuple(methods)
     return (
@@ -352,23 +352,23 @@ def run_sweep(
 ) -> pd.DataFrame:
     """Compute all rows of some plans in one table; rows that plans share are computed once.
 
-    ``out`` is a .csv or .parquet, with a ``.journal`` beside it until it is complete; ``resume``
-    reuses its rows that are in the plans, otherwise it is replaced. ``true_runs`` caches true runs
-    of sweeps one after the other.
+    ``out`` is a .csv or .parquet file; until it is complete, a ``.journal`` is beside it. With
+    ``resume``, its rows that are in the plans are reused; otherwise the file is replaced.
+    ``true_runs`` caches true runs for several sweeps.
 
-    Returns one row per data set, method, epsilon, value of the axis and seed, in the plans' order:
-    ``COLUMNS`` and scores, NaN if a family lacks one. :func:`rows_of` returns the rows of one plan.
-    ``attrs["notes"]`` has sentences about methods that can't run on a data set.
+    Returns one row per data set, method, epsilon, value of the axis and seed, in the plans' order,
+    with ``COLUMNS`` and scores. A score that a family lacks is NaN. :func:`rows_of` selects one
+    plan. ``attrs["notes"]`` has sentences about methods that can't run on a data set.
 
-    Raises InputError if a parameter is invalid, ``out`` can't be written, or, without ``resume``,
-    has finished rows of an interrupted sweep; SweepCancelled with the finished rows.
+    Raises InputError if a parameter is invalid, if ``out`` can't be written or, without ``resume``,
+    if an interrupted sweep left finished rows. SweepCancelled has the finished rows.
     """
     if isinstance(jobs, bool) or jobs < 1:
         raise InputError(f"jobs = {jobs}: give the number of processes, 1 or more.")
     planned = {
         (one.subject.name, row): (one, seed) for plan in plans for one, row, seed in _planned(plan)
     }
-    # Rows of data sets that differ only in properties that a method ignores have the same hash.
+    # If data sets differ only in properties that a method ignores, their rows have the same hash.
     wanted = {row: (one, row, seed) for (_, row), (one, seed) in planned.items()}
     columns = tuple(dict.fromkeys(name for plan in plans for name in plan.columns))
     with ExitStack() as stack:
@@ -416,10 +416,10 @@ def groups(axis: str) -> list[str]:
 def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.DataFrame:
     """Summarize the draws of one score; raises InputError if the table lacks it.
 
-    Per data set, method, variant, epsilon and axis: draws, mean and its standard error (NaN for one
-    draw), median, low and high (with 19 or more draws 5% and 95% quantiles, otherwise minimum and
-    maximum). Families without the score have
-    no row.
+    One row per data set, method, variant, epsilon and value of the axis has draws, mean, standard
+    error of the mean (NaN for one draw), median, low and high. With 19 or more draws, low and high
+    are the 5% and 95% quantiles; otherwise they are minimum and maximum. Families without the score
+    have no row.
     """
     check_scores([score], [name for name in table.columns if name not in COLUMNS])
     by = groups(axis)
@@ -440,11 +440,11 @@ def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.Dat
 
 
 def differences(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.DataFrame:
-    """Compare methods with the first that has the score; draws of one seed belong together.
+    """Compare methods with the first method that has the score, seed by seed.
 
-    Per data set, method, epsilon and axis: draws, the median of method minus first method, and low
-    and high of its 99% interval (:func:`dpviz.metrics.bands.sign_interval`). ``found``: "lower" or
-    "higher" if 0 is outside of the interval.
+    One row per data set, method, epsilon and value of the axis has draws, the median of method
+    minus first method, and its 99% interval (:func:`dpviz.metrics.bands.sign_interval`) from low to
+    high. ``found`` is "lower" or "higher" if 0 is outside of the interval.
     """
     by = [one for one in groups(axis) if one not in ("method", "variant")]
     rows: list[dict[str, Any]] = []

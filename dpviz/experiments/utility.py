@@ -1,9 +1,9 @@
 """The cost of soundness: scores of sound and published variants, from ``tests.benchmarks.utility``.
 
-The sound variant runs on a declared domain, the published variant on the range of the data. To tell
-the mechanism from the larger domain, the sound variant is also measured on the range. Each run is
-compared with the noise-free clustering on the same domain (and grid); NICV differs between domains,
-its ratio hardly does.
+The sound variant runs on a declared domain, the published variant on the range of the data. To
+separate the effects of mechanism and domain, the sound variant is also measured on the range. Each
+run is compared with the noise-free clustering on the same domain (and grid); NICV differs between
+domains, but the NICV ratio hardly differs.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Cost:
 
     ``sound`` and ``published`` are on their usual domains, ``sound_on_range`` on the range of the
     data. ``difference``: median of sound minus published, draw by draw, and its 99% interval
-    (:func:`dpviz.metrics.bands.sign_interval`). ``settings`` has common ones, and those of a
-    variant under its name; ``true_clusters`` is what WaveCluster finds without noise.
+    (:func:`dpviz.metrics.bands.sign_interval`). ``settings`` has the common settings, and each
+    variant's own under its name; its ``true_clusters`` is what WaveCluster finds without noise.
     """
 
     method: str
@@ -105,7 +105,7 @@ def rows_about(method: str | None, path: Path, kind: Any) -> tuple[Any, ...]:
 
 
 def costs(method: str | None = None) -> tuple[Cost, ...]:
-    """Return the results of one method (none without two variants), or of all methods."""
+    """Return the results of one method, or of all; a method with one variant has no results."""
     return rows_about(method, FILE, Cost)
 
 
@@ -141,7 +141,7 @@ def sentence(method: str) -> str:
     rows = costs(method)
     if not rows:
         card = CARDS[method]
-        why = "is sound alone" if card.spends else "spends no budget"
+        why = "has only a sound variant" if card.spends else "spends no budget"
         return f"{card.title} {why}, so there is nothing to compare."
     return compared(rows)
 
@@ -171,7 +171,7 @@ def compared(rows: Sequence[Cost]) -> str:
         f"clearly {', '.join(clear)}"
         if clear
         else f"{shown[0].draws} draws are too few to show a difference of more than {CLEAR:.0%} "
-        f"({CONFIDENCE:.0%} confidence); there may be one"
+        f"({CONFIDENCE:.0%} confidence); there may be such a difference"
     )
     for side in ("worse", "better"):
         if titles := [

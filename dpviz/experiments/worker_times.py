@@ -1,7 +1,7 @@
 """Run times of k-means on stored records and several workers: measurements and a model.
 
 ``tests.benchmarks.mapreduce`` measures ``worker_times.json`` (sound) and
-``worker_times_published.json`` on one and two workers; the model of a pass predicts others.
+``worker_times_published.json`` on one and two workers; the model predicts times on more workers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FILE = Path(__file__).with_name("worker_times.json")
 #: Smallest number of parts into which records are split; largest number of records in a part.
 FEWEST_PARTS, PART_RECORDS = 16, 10**6
 
-#: Numbers of workers, and largest number of records, that the model predicts times for.
+#: Numbers of workers for which the model predicts times, and largest number of records.
 WORKERS = (1, 2, 4, 8, 16, 32, 64)
 MOST_RECORDS = 10**11
 
@@ -53,7 +53,7 @@ def parts_of(points: float, largest: float = PART_RECORDS) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Bend:
-    """Workers above which serial work (mostly ``term``) takes longer than reading: S(m) bends."""
+    """Bend of S(m): above ``workers``, serial work (mostly ``term``) takes longer than reading."""
 
     workers: float
     term: str
@@ -66,7 +66,7 @@ class PassModel:
     ``round + (task + merge) * parts + (work + point * size) * turns``: the first two terms are
     serial work; the busiest worker reads ``turns = ceil(parts / workers)`` parts of ``size``
     records. Steps that could overlap are added, so times tend to be too long. ``error`` is the
-    median of the fit.
+    median error of the fit.
     """
 
     round: float
@@ -95,10 +95,10 @@ class PassModel:
         return self.seconds(points, 1) / self.seconds(points, workers)
 
     def bend(self, points: float, largest: float = PART_RECORDS) -> Bend:
-        """Return the number of workers above which more hardly help, and the reason.
+        """Return the number of workers above which further workers hardly help, and the reason.
 
-        Up to this number, S(m) is more than m / 2 if all have equally many parts of at most
-        ``largest`` records; with twice this number plus two it is less.
+        Up to this number, S(m) is more than m / 2 if all workers have equally many parts of at most
+        ``largest`` records. With twice this number plus two workers, S(m) is less than m / 2.
         """
         _check(points, 1)
         parts = parts_of(points, largest)
@@ -123,7 +123,7 @@ class PassModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """A measured run: least ``seconds`` of the repeats, ``others``: cores of other programs."""
+    """A measured run: least ``seconds`` of the repeats; ``others`` are cores of other programs."""
 
     method: str
     records: int
@@ -140,8 +140,8 @@ class Timing:
 class WorkerTimes:
     """All measurements of one variant, and the models fitted to them, by method.
 
-    ``epsilon`` is of the runs that vary the number of records. ``ceiling``: S(2) of two plain loops
-    that share nothing. Runs on few records in many parts show the cost of a part.
+    ``epsilon`` is that of the runs over the number of records. ``ceiling`` is S(2) of two plain
+    loops that share nothing. Runs on few records in many parts show the cost of a part.
     """
 
     machine: Mapping[str, str | int]
@@ -225,7 +225,7 @@ class WorkerTimes:
             "In parts ten times as large, S(m) bends at about "
             f"{readable(wide.workers, 1)}.",
             f"An hour of {most} workers is enough for {readable(self.an_hour(method, most), 2)} "
-            f"records; of one worker, for {readable(self.an_hour(method, 1), 2)} records. A run "
+            f"records, an hour of one worker for {readable(self.an_hour(method, 1), 2)}. A run "
             f"over {records_text(MOST_RECORDS)} costs "
             f"{readable(self.worker_hours(method, MOST_RECORDS, 1), 2)} worker-hours on one worker "
             f"and {readable(self.worker_hours(method, MOST_RECORDS, most), 2)} on {most}.",
@@ -240,8 +240,8 @@ class WorkerTimes:
     def hours_frame(self, method: str, points: float, price: float = 0.0) -> pd.DataFrame:
         """Return times and costs by the model: one row for each of ``WORKERS``.
 
-        ``price`` of a worker's hour, in any currency; 0 leaves costs out; InputError if it is
-        invalid.
+        ``price`` is the price of a worker's hour, in any currency; if it is 0, the table has no
+        costs. Raises InputError if the price is invalid.
         """
         check_price(price)
         rows = [
@@ -339,7 +339,7 @@ def file_of(variant: VariantName) -> Path:
 
 @cache
 def worker_times(variant: VariantName = "published") -> WorkerTimes:
-    """Read the times of a variant, or of the sound variant; InputError if there are none."""
+    """Read a variant's times, or the sound times if it has none; InputError without any times."""
     file = file_of(variant)
     try:
         found: WorkerTimes = read_table_file(file if file.exists() else FILE, WorkerTimes)

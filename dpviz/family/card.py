@@ -39,10 +39,10 @@ def check_variant(name: str) -> None:
 class Variant:
     """One version of a method, and whether its privacy claim holds.
 
-    ``private``: with a declared domain, the default relation and parameters;
-    :func:`dpviz.family.claim.claim` judges a run. ``reason``: a proof sketch, or why the claim
-    fails (but for an undeclared domain). ``fails``: relations and values for which it fails, with
-    reasons.
+    ``private`` is about runs with a declared domain, the default relation and default parameters;
+    :func:`dpviz.family.claim.claim` judges a single run. ``reason`` is a proof sketch, or says why
+    the claim fails even with a declared domain. ``fails`` has relations and values for which the
+    claim fails, with reasons.
     """
 
     name: VariantName
@@ -63,14 +63,15 @@ class Variant:
 class Card:
     """Description of a method: how it works, its source and its privacy promise.
 
-    ``name`` is the key on the command line and in links, ``estimator`` the class, ``origin`` the
-    number of the paper's file, an author, or ``"ours"``. ``deviations``: differences between code
-    and paper, with reasons; ``errata``: errors in the paper, with the section.
+    ``name`` is the key on the command line and in links. ``estimator`` is the name of the class.
+    ``origin`` is the number of the paper's file, an author, or ``"ours"``. ``deviations`` are
+    differences between code and paper, with reasons; ``errata`` are errors with their section.
 
-    For the program only: ``splits`` (words in the place of alpha's slider), ``post_processes``
-    (moves its last centres without data), ``decides`` (noisy numbers decide which steps run),
-    ``needs_all_records`` (in memory), ``lays_own_cells`` (that depend on records), ``theorem``
-    about its threshold, ``coarser`` (words on steps that are coarser for very many records).
+    Only the program uses these fields: ``splits`` (text instead of the slider of alpha),
+    ``post_processes`` (the last centres move without data), ``decides`` (noisy numbers decide which
+    steps run), ``needs_all_records`` (all records must be in memory), ``lays_own_cells`` (cells
+    depend on records), ``theorem`` (number of the theorem about the threshold), and ``coarser``
+    (text about steps that are coarser for very many records).
     """
 
     name: str
@@ -115,11 +116,10 @@ class Card:
 
     @property
     def named(self) -> str:
-        """Title with the paper's first author and year, as far as a list's box has space."""
+        """Title with the paper's first author and year, shortened to fit into the box of a list."""
         found = re.match(r"(\w+)[^;]*? (\d{4})", self.paper)
         sources = (f"{found[1]} {found[2]}", found[1]) if found else (self.origin,)
         names = (f"{self.title} · {source}" for source in sources)
-        # The box in the side bar has space for 27 letters.
         return next((name for name in names if len(name) <= 27), self.title)
 
     @property
@@ -141,8 +141,8 @@ class Card:
 def card_of(file: str, parameters: tuple[Parameter, ...], **numbers: object) -> Card:
     """Card of the method in a file, whose words are in the TOML file beside it.
 
-    ``{NAME}`` in a text is one of the numbers, or a text of ``shared.toml`` in the same folder; a
-    text that is only such a name stands for the shared text or texts.
+    In a text, ``{NAME}`` is replaced by one of the ``numbers``, or by a text of ``shared.toml`` in
+    the same folder. A text that is only the name of a shared text, or of a list, is replaced, too.
     """
     path = Path(file).with_suffix(".toml")
     shared = _words(path.with_name("shared.toml"))

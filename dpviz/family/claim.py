@@ -51,7 +51,7 @@ def _undeclared(domain: Domain | None) -> bool:
 
 
 def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
-    """Judge a run by its variant, neighbour relation, parameters and domain (None: undeclared).
+    """Judge a run by its variant, neighbour relation, parameters and domain; None is undeclared.
 
     The claim is about the mechanism with unseeded noise; its reason is the proof sketch, or all
     reasons why this run is not private.

@@ -61,7 +61,7 @@ class Comparison(ABC):
 
     @abstractmethod
     def label(self, points: Floats, one: Any | None) -> Labels:
-        """Cluster of every point in a draw, or in the true run (None); -1 = noise, or left out."""
+        """Cluster of every point in a draw, or in the true run (None); -1: noise, or left out."""
 
     @abstractmethod
     def text(self, report: Report) -> list[str]:

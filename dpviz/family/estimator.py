@@ -33,7 +33,7 @@ PointsLike = ArrayLike | str | os.PathLike[str] | Stored
 DomainLike = str | Domain | list[tuple[float, float]] | tuple[tuple[float, float], ...]
 
 
-# The dataclass makes the constructor that scikit-learn reads; comparison and repr are its own.
+# The dataclass makes the constructor that scikit-learn reads; comparison and repr are inherited.
 @dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(ClusterMixin, BaseEstimator):
     """A method as a scikit-learn estimator; families and methods add parameters."""
@@ -59,8 +59,8 @@ class Estimator(ClusterMixin, BaseEstimator):
             Ignored.
         units
             Identifier of the person behind each point, shape (n,), if the privacy unit is a
-            person: at most ``cap`` points of each person are used. For stored records, the name of
-            the column with the persons.
+            person: at most ``cap`` points of each person are used. For stored records, ``units`` is
+            the name of the column of persons.
 
         Raises
         ------
@@ -107,10 +107,10 @@ class Estimator(ClusterMixin, BaseEstimator):
     def predict_parts(self, X: str | os.PathLike[str] | Stored) -> Iterator[Labels]:
         """Clusters of stored records, in blocks, so that memory does not grow with the data.
 
-        X is as in :meth:`fit`; a path is read with the same columns as the path there. Yields
-        labels (m,) in the order of files and rows, also of records with a number that is not
-        finite; -1 = noise, or left out. Raises InputError if a file can't be read, has changed
-        meanwhile, or has other columns.
+        X is as in :meth:`fit`; from a path, the same columns are read as from the path in ``fit``.
+        Yields labels (m,) in the order of files and rows. The label is -1 for noise and for records
+        that are left out, such as records with a number that is not finite. Raises InputError if a
+        file can't be read, has changed meanwhile, or has other columns.
         """
         check_is_fitted(self, "run_")
         source = X if isinstance(X, Stored) else stored(X, self.stored_columns_)
@@ -134,7 +134,7 @@ class Estimator(ClusterMixin, BaseEstimator):
             part.check()
 
     def predict(self, X: PointsLike) -> Labels:
-        """Cluster of each point, shape (n,); -1 = noise, or left out.
+        """Cluster of each point, shape (n,); -1 for noise and for points that are left out.
 
         For stored records the result is one array, too; :meth:`predict_parts` needs less memory.
         """

@@ -25,7 +25,7 @@ from dpviz.privacy.mechanisms import Accountant
 #: Number of records in the data on which the times of methods are measured.
 USUAL_RECORDS = 30_000
 
-#: Smallest share of its usual time that a draw takes, even on few records.
+#: Smallest time of a draw, even on few records, as a share of its usual time.
 LEAST_TIME = 0.2
 
 
@@ -57,16 +57,17 @@ R = TypeVar("R")
 class AbstractFamily(ABC, Generic[C, M, R]):
     """A family of methods, with its configurations, its material and its runs.
 
-    ``first`` and ``compared``: default methods of a screen, and of a comparison. ``quick``: scores
-    in at most the time of a draw; ``leading``: most informative, in the order of menus; ``swept``:
-    of a sweep, in the order of columns (those against known classes only for data with classes).
-    ``slow_times``: factor on a draw's time if all scores are computed; ``grows`` with records.
-    ``many_columns``: the screen offers more than two. ``found``: main result of estimators.
-    ``searched``: pairs of parameters with a map; ``moves_truth``: parameters on which the true
-    clustering depends. ``preparing``: timed step that builds the material. ``finds_number``:
-    methods determine the number of clusters. ``choosing``: parameters that a method can choose
-    privately. ``library``: module whose threads a sweep limits, so it is imported before a draw.
-    ``on_areas``: the method that can run on public areas instead of cells; "" if there is none.
+    ``first`` is the default method of a screen, ``compared`` are those of a comparison. ``quick``
+    are scores that take at most the time of a draw, ``leading`` the most informative scores in the
+    order of menus, ``swept`` the scores of a sweep in the order of columns (scores against known
+    classes only for data with classes). Computing all scores multiplies the time of a draw by
+    ``slow_times``. If ``grows``, this time grows with data. If ``many_columns``, the screen
+    offers more than two. ``found`` is the main result of estimators, ``searched`` are pairs of
+    parameters with a map. The true clustering depends on the parameters ``moves_truth``.
+    ``preparing`` is the timed step that builds the material. If ``finds_number``, methods determine
+    the number of clusters. A method can choose the parameters ``choosing`` privately. A sweep
+    limits the threads of ``library``, so it is imported before a draw. The method ``on_areas`` can
+    use public areas instead of cells.
     """
 
     name: str
@@ -116,7 +117,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         *,
         secure: bool = False,
     ) -> M:
-        """Return stored records, which an engine reads in passes, in the form that methods read."""
+        """Return stored records in the form that methods read; an engine reads them in passes."""
 
     @abstractmethod
     def trial(self, material: M, config: C) -> Trial:
@@ -143,11 +144,11 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         """Default values of a method, which are set when a user chooses the method."""
 
     def add(self, method: Method) -> None:
-        """Add a method that is in no folder of the package, for this process."""
+        """Add a method that is not in the package; other processes do not have it."""
         self.methods[method.card.name] = method
 
     def from_centers(self, config: C, centers: Floats) -> R:
-        """Return a run with centres (K, d) that other code found; InputError without centres."""
+        """Return a run with centres (K, d) of other code; InputError if there are no centres."""
         raise InputError(f"{self.title} methods have no centres: give a method as a file.")
 
     def material_settings(self, config: C) -> Hashable:
@@ -163,11 +164,11 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         return {}
 
     def merging(self, config: C, ndim: int) -> list[tuple[float, float]]:
-        """Two shares of each axis: below the first, two places become one; below the second, maybe.
+        """Two distances for each axis, as shares of the axis, below which two places become one.
 
         Two places become one cluster if they are closer than the first share on every axis. They
-        may become one if they are closer than the second share on every axis. Empty if no cells
-        decide on the number of clusters.
+        may become one cluster if they are closer than the second share on every axis. The list is
+        empty if no cells decide the number of clusters.
         """
         return []
 
@@ -196,7 +197,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         return tuple(dict.fromkeys((*self.leading, *self.scores)))
 
     def choices(self, config: C, *, on_areas: bool = False) -> dict[str, Any]:
-        """Values of the method's parameters, except epsilon and those that it chooses itself."""
+        """Values of a method's parameters, except epsilon and those that it chooses by itself."""
         card, left_out = self.methods[config.method].card, self.chosen(config)
         return {
             one.name: getattr(config, one.name)
@@ -205,7 +206,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         }
 
     def about_areas(self) -> dict[str, str]:
-        """Title, summary and proof of the method on areas, instead of those on its card."""
+        """Title, summary and proof of the method on areas; they replace those on its card."""
         return {}
 
     def chosen(self, config: C) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ class Word:
 class Headline:
     """One sentence, without its full stop, that says what the noise changed.
 
-    ``words`` are its parts between commas; ``detail``: how many clusters are found.
+    ``words`` are the parts between commas; ``detail`` says how many clusters are found.
     """
 
     text: str
@@ -44,7 +44,7 @@ def headline(
 ) -> Headline:
     """Write the headline about the true clusters, of which ``kept`` are found.
 
-    ``wrong`` lists labels, name and words of each kind; ``splinters`` are pieces of true clusters.
+    ``wrong`` has labels, name and words of each kind of error; ``splinters`` are split-off pieces.
     """
     off = Word(f"{counted(len(splinters), 'piece')} split off", "splinters", tuple(splinters))
     rest = [off] * bool(len(splinters))

@@ -15,8 +15,8 @@ from dpviz.family.card import Card
 class Method:
     """A method's card, and the function ``run(material, config, accountant)`` that runs it.
 
-    ``seconds`` of a draw on 30,000 records; ``unit`` of the lattice of a release's noise.
-    ``surprise(true, private)`` explains an unexpected difference, or is empty.
+    A draw on 30,000 records takes ``seconds``. The noise of a release is on a lattice with this
+    ``unit``. ``surprise(true, private)`` returns a text about an unexpected difference, or "".
     """
 
     card: Card
@@ -27,7 +27,7 @@ class Method:
 
 
 def _run(module: Any, material: Any, config: Any, accountant: Any) -> Any:
-    """Run a method in a variant of its card: the claim is about this variant."""
+    """Run a method in a variant that its card has, because the claim is about this variant."""
     variant = module.CARD.taken(config.variant)
     own = config if variant == config.variant else replace(config, variant=variant)
     return module.run(material, own, accountant)

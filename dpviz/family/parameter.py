@@ -19,12 +19,12 @@ Kind = Literal["number", "whole", "choice", "sides"]
 class Parameter:
     """A public choice of a family, for configuration, screen, command line, files and figures.
 
-    ``sign``: short name in titles and on axes. ``step`` None: a continuous slider; ``ends``:
-    meaning of both ends. ``words``: texts of options. ``check`` raises InputError. ``link``,
-    ``column`` and ``python`` are its names in links, tables and estimators (default: ``name``).
-    ``metavar`` and ``usage`` are for the command line, ``report`` and ``meaning`` for a release and
-    its schema. ``limits``: open interval of the library, if it differs from the slider. ``titled``:
-    place in titles. ``searched``: values on a map's axis.
+    ``sign`` is a short name in titles and on axes. The slider is continuous if ``step`` is None;
+    ``ends`` is the meaning of both ends. ``words`` are texts of options. ``check`` raises an
+    InputError. ``link``, ``column`` and ``python`` are its names in links, tables and estimators
+    (default: ``name``). ``metavar`` and ``usage`` are for the command line, ``report`` and
+    ``meaning`` for a release and its schema. ``limits`` is the open interval of the library, if it
+    is not the slider's; ``titled`` is the place in titles, ``searched`` are values of a map's axis.
     """
 
     name: str
@@ -115,9 +115,9 @@ _SHARED: dict[str, dict[str, Any]] = read_beside(__file__, dict[str, dict[str, A
 
 
 def parameters_of(file: str, **more: Mapping[str, Any]) -> tuple[Parameter, ...]:
-    """Parameters in the TOML file beside a module, with fields that need code, such as options.
+    """Parameters in the TOML file beside a module; ``more`` are fields that need code.
 
-    ``{options}`` in a usage is the list of the options.
+    In a usage, ``{options}`` is replaced by the list of the options.
     """
     found = []
     for name, own in read_beside(file, dict[str, dict[str, Any]]).items():

@@ -18,8 +18,8 @@ from dpviz.grid.domain import Domain, Outside, check_outside, grid_shape
 def run_domain(dataset: Dataset, variant: VariantName, domain: Domain | None = None) -> Domain:
     """Bounds of a run: the given domain, or the default domain of the variant.
 
-    A published variant uses the range of the data, a sound one the declared domain, a grid of
-    counts its box. Raises InputError if domain and data have different numbers of axes.
+    A published variant uses the range of the data, a sound variant uses the declared domain, and a
+    grid of counts has its box. Raises InputError if domain and data differ in the number of axes.
     """
     return dataset.bounds(domain, from_data=variant == "published")
 
@@ -53,7 +53,7 @@ def stored_domain(
 
 
 def range_of(source: Stored, engine: Engine) -> Domain:
-    """Smallest box around stored records (not private); raise InputError without records."""
+    """Smallest box around stored records (not private); InputError if there are no records."""
     ends = engine.tables(source.parts, partial(_range, source.ndim))
     lows, highs = (np.stack(column) for column in zip(*ends, strict=True))
     found = np.stack([lows.min(axis=0), highs.max(axis=0)])

@@ -20,12 +20,13 @@ OfTable = Callable[[Ints], float]
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """A number that measures the quality or the size of a draw, of a family's ``Evaluation``.
+    """A number that measures the quality or the size of a draw; a family's ``Evaluation`` has it.
 
-    ``title``: in the literature; ``plain``: for others. ``best``: in words, for a result equal to
-    the true one; ``better``: None if the value of the true run is best. ``log``: spans powers of
-    ten. ``target``: default bound in a search. ``redraws``: needs draws on parts of the data.
-    ``of_table``: from the contingency table alone. ``of_classes``: needs known classes.
+    ``title`` is the name in the literature, ``plain`` is a name for other readers. ``best`` is the
+    value, in words, of a result that equals the true result. ``better`` is None if the value of the
+    true run is best. If ``log``, values span powers of ten. ``target`` is the default bound in a
+    search. If ``redraws``, the score needs draws on parts of the data; ``of_table`` computes it
+    from the contingency table alone. If ``of_classes``, it needs known classes.
     """
 
     name: str
@@ -77,7 +78,7 @@ class Score:
         return f"Marks: good {way} {self.target:.3g}, fair {way} {fair:.3g}."
 
     def _fair(self, ideal: float) -> float:
-        # Rounded, so that the limit in the help has the mark that the help says.
+        # Round, so that a value at the limit in the help gets the mark that the help says.
         return round(ideal + 3 * (self.target - ideal), 9)
 
     @property
@@ -86,10 +87,10 @@ class Score:
         return float(self.best.partition(" ")[0]) if self.better else None
 
     def grade(self, value: float) -> Grade | None:
-        """Grade a value: up to ``target`` is good, up to three times its distance is fair.
+        """Grade a value: good up to ``target``, fair up to three times as far from the best value.
 
-        None if the true run is best, or against known classes, which the true run may not find
-        either.
+        None if the value of the true run is best, or if the score compares clusters with known
+        classes, because the true run may not find the classes either.
         """
         if self.ideal is None or self.of_classes:
             return None
@@ -99,8 +100,8 @@ class Score:
         return "good" if away <= good else "fair" if away <= fair else "poor"
 
 
-#: Fields of the scores of a kind: distance from the true result; error divided by the error of the
-#: true result; similarity with the true result. Other numbers are best if equal to the true one.
+#: Fields of each kind of score: distance from the true result; error divided by the error of the
+#: true result; similarity with the true result. A "number" is best if it equals the true number.
 _KINDS: dict[str, dict[str, Any]] = {
     "distance": {"best": "0 is equal", "better": "<="},
     "ratio": {"best": "1 is equal", "better": "<=", "log": True},
@@ -120,7 +121,6 @@ _OF_TABLE: dict[str, OfTable] = {
     "class_ari": matching.adjusted_rand,
     "class_ami": matching.adjusted_mutual_information,
 }
-
 
 #: Scores with the fields that a file gives.
 _Fields = dict[str, dict[str, Any]]
@@ -150,7 +150,7 @@ OF_CLASSES = tuple(score.name for score in CLASS_SCORES)
 
 
 def scores_of(file: str, **compute: Compute) -> dict[str, Score]:
-    """Scores in the TOML file beside a module, in its order, then those against known classes.
+    """Scores in the TOML file beside a module, in its order, then scores against known classes.
 
     ``compute`` has the functions of all scores that are not computed from a contingency table.
     """

@@ -54,7 +54,7 @@ class Trial(Protocol):
         """One private run."""
 
     def scores(self, one: Any, seed: int, names: Sequence[str]) -> dict[str, float]:
-        """Compute these scores of one draw, whose seed is given."""
+        """Compute these scores of one draw; ``seed`` is the seed of the draw."""
 
     def affected(self, one: Any) -> Mask:
         """Mask of the significant cells of a draw, or of the records that change their cluster."""
@@ -66,7 +66,7 @@ class Trial(Protocol):
         """Scores of the true run, except the scores that compare a draw with the true run."""
 
     def label(self, one: Any | None) -> Labels:
-        """Cluster of every record in a draw, shape (n,); None = the true run."""
+        """Cluster of every record in a draw, or in the true run (None), shape (n,)."""
 
     def tables(self, reference: Labels) -> Callable[[Any], Ints]:
         """Return a function that makes the contingency table of a draw with these record labels."""

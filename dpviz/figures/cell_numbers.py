@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpviz.figures.marks import Trace, heatmap
 from dpviz.grid.domain import Domain
 
-#: Largest side of a map with numbers: in half the figure's width, and in one of many stages.
+#: Most cells per side of a map with numbers: as half of a figure, and as one of many stages.
 MOST, MOST_OF_STAGES = 16, 8
 
 #: With at most this many cells per side, there is space for two decimals.

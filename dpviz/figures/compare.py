@@ -21,7 +21,7 @@ from dpviz.figures.panels import Panels, add_chart_axes, add_heading, on, place
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.metrics.bands import ENOUGH, band_words
 
-#: Number of each point on the solid lines; "both" adds thin lines for the means.
+#: The number that the solid lines show; "both" adds thin lines for the means.
 Line = Literal["median", "mean", "both"]
 
 LINES: dict[Line, str] = {"median": "Medians", "mean": "Means", "both": "Both"}
@@ -59,10 +59,10 @@ def curves(
     line: Line = "median",
 ) -> Panels:
     """Plot medians or means over epsilon, or over another parameter, with bands of the draws."""
-    # ``methods`` include those without results. ``values`` of the parameter ``axis`` set the range
-    # of the horizontal axis. If panels have the same score, ``shared`` gives them a common vertical
-    # axis. ``line`` is the number on the lines. The legend shows and hides a method in all panels.
-    # Four panels look better in two rows of two panels than in rows of three panels and one panel.
+    # ``methods`` may have no results. ``values`` of the parameter ``axis`` set the range of the
+    # horizontal axis. If panels have the same score, ``shared`` gives them a common vertical axis.
+    # ``line`` is the number on the lines. The legend shows and hides a method in all panels. Four
+    # panels look better in two rows of two panels than in rows of three panels and one panel.
     columns = 2 if len(charts) == 4 else min(len(charts), MOST_COLUMNS)
     rows = -(-len(charts) // columns)
     ends = _span(values, axis)
@@ -136,8 +136,8 @@ def _span(values: Sequence[float], axis: Parameter) -> tuple[float, float]:
 
 
 def _reach(charts: Sequence[Chart], line: Line) -> tuple[float, float]:
-    """Ends of the vertical axis, which shows all bands and, without a log scale, starts at zero."""
-    # Plotly does not choose the range, because a first plot without rows would fix an empty range.
+    """Ends of the vertical axis: it shows all bands, and also zero if it is not logarithmic."""
+    # Plotly would keep the empty range of a first plot without rows, so the range is computed here.
     values = [chart.true for chart in charts if chart.true is not None]
     for chart in charts:
         plotted = ["low", "high", *line_columns(line)]
@@ -158,7 +158,7 @@ def _reach(charts: Sequence[Chart], line: Line) -> tuple[float, float]:
     return low - room, high + room
 
 
-#: Below this ratio of the axis's ends, ticks are these numbers times powers of ten.
+#: If the ratio of the axis's ends is below a number, its steps times powers of ten are ticks.
 _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (3, (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)),
     (10, (1, 1.5, 2, 3, 5, 7)),

@@ -81,7 +81,7 @@ def wavecluster_maps(
         ],
         picture.title,
         f"Probability of each cell of being significant over {n} draws: {sure.mean():.0%} of the "
-        "cells are the same in 19 of 20 draws; the true cells are outlined. On the right "
+        "cells are the same in 19 of 20 draws; the true cells are outlined. On the right is "
         f"{name}.",
         picture.ground,
     )
@@ -90,7 +90,7 @@ def wavecluster_maps(
 def kmeans_maps(
     picture: KMeansPicture, draws: Draws, shown: int, watched: NDArray[np.intp]
 ) -> Panels:
-    """Share of draws in which the records ``watched`` change cluster, beside the centres of all."""
+    """Share of draws in which the records ``watched`` change cluster, beside all draws' centres."""
     # ``shown`` is the position of the draw whose centres are marked.
     assert draws.centers is not None  # noqa: S101 - draws of a k-means method
     mode, domain, axes = picture.mode, picture.shown_domain, picture.raster.axes
@@ -146,9 +146,9 @@ def strips(
     means: bool = False,
 ) -> Panels:
     """Each score as a strip of dots, with its median, its band, and a mark for one draw."""
-    # ``current`` is the position of this draw. ``true`` has the values of the true run. ``bounds``
-    # are a theorem's bounds for a score, shown as a coloured band. ``means`` adds a dotted line for
-    # each mean.
+    # ``current`` is the position of the marked draw. ``true`` has the values of the true run.
+    # ``bounds`` are a theorem's bounds for a score, shown as a coloured band. ``means`` adds a
+    # dotted line for each mean.
     bounds = bounds or {}
     data: list[marks.Trace] = []
     margins = (8, 48, 64 + 14 * means, 12)

@@ -15,16 +15,16 @@ from dpviz.grid.domain import Domain
 #: Ratio of two neighbouring epsilons.
 _RATIO = 5.0
 
-#: Width of the true map, as a share of the figure; space between the other maps, as a share of it;
-#: letters in a line of the text beside the maps.
+#: Width of the true map, as a share of the figure; space between the other maps, as a share of
+#: their part of it; letters in a line of the text beside the maps.
 _HALF, _GAP, _LETTERS = 0.49, 0.07, 30
 
 
 def three_epsilons(chosen: float) -> tuple[float, float, float]:
     """Return the chosen epsilon, and two others, about a ratio of 5 apart, in ascending order.
 
-    The others have one digit, so that they can be said. The chosen one is in the middle, unless an
-    epsilon would be outside of the slider's range.
+    The others have one digit, which is easy to say. The chosen epsilon is in the middle, unless
+    another epsilon would then be outside of the slider's range.
     """
     least, most = EPSILON.reach
     first = 0 if chosen / _RATIO < least else 2 if chosen * _RATIO > most else 1
@@ -43,10 +43,10 @@ def add_epsilons(
     said: Sequence[str],
     ground: Ground,
 ) -> list[Trace]:
-    """Put maps on linked axes, as in ``add_maps``; ``said`` has a sentence on each after the first.
+    """Put maps on linked axes, as in ``add_maps``; ``said`` has a sentence for each but the first.
 
-    Three maps are in two rows beside the first, because a row of four maps fills half of a window.
-    The sentences are in the fourth place.
+    Of four maps, three are in two rows beside the first, because one row of four maps would fill
+    only half of a window. The sentences are in the fourth place of the two rows.
     """
     data = add_maps(layout, columns, domain, maps, len(maps), ground)
     if len(maps) == 4:

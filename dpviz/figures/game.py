@@ -141,7 +141,7 @@ def _centres(case: Case, title: str, seen: Seen, mode: Mode) -> Panels:
 
 
 def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mode: Mode) -> Panels:
-    """Plot shares of correct guesses, the first player on top, beside a coin toss and ``limit``."""
+    """Plot shares of right guesses, first player on top, and lines of a coin toss and ``limit``."""
     played = [(name, tally) for name, tally in rows if tally.guesses]
     names = [name for name, _ in rows]
     bands = 100 * np.array([tally.band() for _, tally in played]).reshape(-1, 2)

@@ -20,7 +20,7 @@ Trace = dict[str, Any]
 
 BUDGET = "privacy budget ε"
 
-#: Rounding of the computed end of a cell, as a share of its width.
+#: Rounding error of a cell's computed end, as a share of the cell's width.
 _ROUNDING = 1e-6
 
 #: Name of the overlay that the owner sees on a private panel.
@@ -31,7 +31,7 @@ PLACE = "%{x:,.4~r}, %{y:,.4~r}"
 
 ROW = {"orientation": "h", "x": 0, "xanchor": "left", "font": {"size": 12}}
 
-#: Above a chart, left or right; a background colour would hide the title's letters.
+#: Legend above a chart, left or right; it is transparent, so it hides no letter of the title.
 LEGEND = {**ROW, "y": 1.0, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"}
 LEGEND_RIGHT = {**LEGEND, "x": 1, "xanchor": "right"}
 
@@ -40,7 +40,7 @@ LEGEND_RIGHT = {**LEGEND, "x": 1, "xanchor": "right"}
 
 
 def literal(text: str) -> str:
-    """Return text that Plotly shows literally: it finds no tags, entities or formulas in it."""
+    """Return text that Plotly shows literally, without finding tags, entities or formulas."""
     # File names and column names are external, and Plotly would convert their tags to links.
     return html.escape(text, quote=False).replace("$", "&#36;")
 
@@ -153,7 +153,7 @@ def category_axis(names: Sequence[str], fewest: int) -> dict[str, Any]:
 
 
 def colour_axis(low: float, high: float, mode: Mode, unit: str) -> dict[str, Any]:
-    """Colour axis from ``low``, at most 0; zero has the page's background colour."""
+    """Colour axis from ``low`` (0 or less) to ``high``; 0 has the page's background colour."""
     scale = theme.zero_centred(low, high, mode) if low else theme.above_zero(mode)
     bar = colour_bar(unit, outlinewidth=0, len=0.9)
     return {"cmin": low, "cmax": high, "colorscale": scale, "colorbar": bar}
@@ -317,7 +317,7 @@ def cluster_colours(mode: Mode) -> dict[str, Any]:
     scale = [ground, theme.blend(theme.NOISE[mode], ground, 0.55), theme.NOISE[mode]]
     for colour in theme.CLUSTERS[mode]:
         scale += [theme.blend(colour, ground, 0.22), theme.blend(colour, ground, 0.7), colour]
-    # Pale, so that the hatching over it is visible.
+    # These colours are pale, so that the hatching over them is visible.
     scale += [theme.blend(theme.WRONG[mode], ground, share) for share in (0.1, 0.16, 0.28)]
     return coded(scale)
 

@@ -34,11 +34,11 @@ class Panels:
     #: Indexes of (true, private) heatmaps whose hover texts show both values.
     pairs: list[tuple[int, int]] = field(default_factory=list)
     alt: str = ""
-    #: Least height in pixels, and as a share of the window's height; the larger one is used.
+    #: Least height in pixels, and as a share of the window's height; the larger height is used.
     height: int = 385
     share: float = 0.56
     least_width: int = 0  # minimum width in pixels; on a narrower page the figure can be scrolled
-    #: What the words of the headline count, see wavecluster.damage.pieces.
+    #: Clusters that the words of the headline count, see wavecluster.damage.pieces.
     pieces: dict[str, Any] = field(default_factory=dict)
 
     def spec(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class Panels:
         for true, private in self.pairs:
             error = np.subtract(data[private]["z"], data[true]["z"], dtype=float)
             for one, other in ((true, private), (private, true)):
-                # As function `pairUp` in live_figure.js.
+                # The function `pairUp` in live_figure.js does the same.
                 parts = [data[other]["z"], error]
                 if places := data[one].get("meta"):
                     parts += np.meshgrid(places["across"], places["up"])
@@ -128,7 +128,7 @@ def add_axes(
             "xy", columns, domain.bounds, is_at_edge(row, slot), strict=True
         )
     ]
-    # Only the first map of a row has numbers at its left side, so there is little space between.
+    # Only the first map of a row has numbers at its left side, so the space between maps is small.
     add_chart_axes(layout, panel, place(row, slot, 0.02), looks[0], looks[1])
 
 

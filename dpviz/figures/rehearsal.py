@@ -36,9 +36,9 @@ def small_maps(
 ) -> Panels:
     """Plot possible results: one small map per draw, with marks on invented clusters.
 
-    ``draws`` are at most nine: each result, as in ``release.json``, and whether each of its
-    clusters is true. Other positions stay empty. ``places`` of the true clusters: (clusters, d). Of
-    all ``columns`` and axes of ``domain``, the first two are shown.
+    ``draws`` has at most nine pairs: a result, as in ``release.json``, and whether each of its
+    clusters is true. Other positions stay empty. ``places`` (clusters, d) are those of the true
+    clusters. Only the first two ``columns`` and axes of ``domain`` are shown.
     """
     flat = domain.select((0, 1))
     # The page shows the names of the axes, because small maps have no space for them.

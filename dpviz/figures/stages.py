@@ -1,4 +1,4 @@
-"""Cards of the stages of a method: one fact, and a thumbnail of each run, for the strip."""
+"""Cards of a method's stages on the strip: one fact, and a thumbnail of each run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STEPS = 31
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Thumbnail:
-    """A small picture: positions in its palette, shape (right, up), at most ``MOST`` a side."""
+    """A small picture: ``codes`` are palette positions (right, up), at most ``MOST`` a side."""
 
     codes: NDArray[np.uint8]
     palette: tuple[str, ...]
@@ -36,12 +36,12 @@ class StageCard:
     """What the strip shows of one stage."""
 
     name: str
-    fact: str  # in few letters; the reason if the stage is missing
+    fact: str  # in few letters; if the stage is missing, the reason
     said: str  # the fact in words, with the true value
-    parameters: tuple[str, ...]  # names of those that act at this stage
+    parameters: tuple[str, ...]  # names of parameters that act at this stage
     thumbnails: Thumbnails = (None, None)
     missing: bool = False  # whether the method has no such stage
-    offer: bool = False  # whether another method has what is missing here
+    offer: bool = False  # whether another method has the missing stage
 
 
 def shrunk(cells: NDArray[Any]) -> NDArray[Any]:

@@ -53,7 +53,7 @@ def zero_centred(low: float, high: float, mode: Mode) -> list[list[Any]]:
 
 
 def above_zero(mode: Mode) -> list[list[Any]]:
-    """Colour scale from 0, which has the page's background colour, to large values."""
+    """Colour scale from 0 to large values; 0 has the page's background colour."""
     colours = (BACKGROUND[mode], *_ANCHORS[mode][1])
     return [[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)]
 

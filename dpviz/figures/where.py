@@ -31,7 +31,7 @@ def where_map(columns: Sequence[str], box: Domain | None, mode: Mode) -> Panels:
     layout = base_layout("Drag over the map to draw the box. The map shows no record.",
                          (48, 8, 34, 44), dragmode="select", uirevision=str(view))  # fmt: skip
     add_axes(layout, columns, view, 1, (0, 1), (0, 1))
-    # Without a shape the figure keeps its height; it starts anew for each box, as all maps do.
+    # Without a shape here, the figure keeps its height. As on all maps, a new box resets the zoom.
     layout["meta"] = {"across": 1}
     apart = _APART * (view.highs - view.lows)
     named: list[City] = []

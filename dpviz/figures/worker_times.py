@@ -1,4 +1,4 @@
-"""Figures of k-means on several workers; measured values have marks, the model dashed lines."""
+"""Figures of k-means on several workers: marks are measured, dashed lines are the model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HOVER = "<br>%{x:.2~s} records: %{y:,.3~r} s"
 
 
 def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
-    """Plot the time of a run over records, for 1 to 64 workers; other methods on one worker."""
+    """Plot the time of a run over records on 1 to 64 workers, and other methods on one worker."""
     title = times.name_of(method)
     fewest, most = (times.over_records(method, 1)[end] for end in (0, -1))
     data, annotations = [], [_label("workers", 1.0, yref="paper", yshift=12)]

@@ -16,18 +16,17 @@ from dpviz.grid.domain import CHUNK, Domain
 #: Smallest and largest number of areas, and largest number of corners of all areas.
 FEWEST, MOST_AREAS, MOST_CORNERS = 2, 5_000, 500_000
 
-#: Share of the smaller of two areas that may overlap: borders are drawn by hand.
+#: Largest overlap of two areas, as a share of the smaller area: borders are drawn by hand.
 OVERLAP = 0.01
 
-#: Largest mean number of areas that an area may touch; areas without overlaps touch about three
-#: others with a larger number.
+#: Largest number of pairs of touching areas, per area; without overlaps, it is about three.
 _MOST_TOUCHING = 30
 
-#: Width of a gap that a shared border may have, and least length of a shared border; both relative
-#: to the side of a square as large as the median area.
+#: Largest gap in a shared border, and smallest length of a shared border. Both are relative to the
+#: side of a square that is as large as the median area.
 _GAP, _BORDER = 1e-3, 1e-2
 
-#: Digits of corners, relative to the longer side of all areas: 1 m for 1,000 km.
+#: Decimal digits of corners, relative to the longer side of the whole map: 1 m for 1,000 km.
 _DIGITS = 6
 
 
@@ -35,9 +34,9 @@ _DIGITS = 6
 class Areas:
     """Named polygons (m,) of a map, the horizontal coordinate first.
 
-    A record belongs to the first area that contains its point, also on a border, so it is counted
-    once even if areas overlap. Raises InputError if there are too few or too many areas or corners,
-    an area has no surface, or two areas overlap.
+    A record belongs to the first area that contains its point inside or on the border. So it is
+    counted once, even if areas overlap a little. Raises InputError if there are too few or too many
+    areas or corners, an area has no surface, or two areas overlap more.
     """
 
     names: tuple[str, ...]
@@ -71,15 +70,13 @@ class Areas:
         one, other = self._tree.query(self.polygons, predicate="intersects")
         one, other = one[one < other], other[one < other]
         if len(one) > _MOST_TOUCHING * len(self):
-            raise InputError("most areas overlap: give areas of which each place has one.")
+            raise InputError("most areas overlap: give areas without overlaps.")
         shapes = np.array(self.polygons)
         both = shapely.area(shapely.intersection(shapes[one], shapes[other]))
         least = np.minimum(shapely.area(shapes[one]), shapely.area(shapes[other]))
         for at in np.flatnonzero(both > OVERLAP * least)[:1]:
             names = (f'"{shown(self.names[area[at]])}"' for area in (one, other))
-            raise InputError(
-                f"areas {' and '.join(names)} overlap: give areas of which each place has one."
-            )
+            raise InputError(f"areas {' and '.join(names)} overlap: give areas without overlaps.")
 
     def __len__(self) -> int:
         """Return the number of areas."""

@@ -1,7 +1,7 @@
 """Compiled loops that compute the cells of points; imported at first use, as the import is slow.
 
-They give exactly the cells of :func:`dpviz.grid.domain.axis_cells`, in blocks for the processor's
-caches, without branches, and release the interpreter lock.
+They give exactly the cells of :func:`dpviz.grid.domain.axis_cells`. They have no branches, release
+the interpreter lock, and process blocks that fit into the processor's caches.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dpviz.base.compiled import compiled
 #: Number of points in a block. With smaller blocks, the overhead is a third of the time.
 BLOCK = 4096
 
-#: After :func:`between` failed, this many blocks use :func:`locate`, since it may fail again.
+#: Number of blocks that use :func:`locate` after :func:`between` failed: it may fail again.
 ALIKE = 3
 
 
@@ -44,8 +44,8 @@ def between(block, box, sides, near, cells):  # type: ignore[no-untyped-def]
 def nearness(box, sides):  # type: ignore[no-untyped-def]
     """Upper bound on the rounding error of a value or an edge, in cells.
 
-    Both are rounded three times, by at most 2**-53 of the number; the sum of an edge adds 2**-53 of
-    the larger bound.
+    A value and an edge are rounded three times, each time by at most 2**-53 of the number. The last
+    addition for an edge adds 2**-53 of the larger bound.
     """
     found = 0.0
     for axis in range(len(sides)):
@@ -56,7 +56,7 @@ def nearness(box, sides):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def cells_of(points, begin, box, sides, near, exact, room):  # type: ignore[no-untyped-def]
-    """Write the cells of a block of points, with the fastest loop; return the number outside.
+    """Write the cells of a block of points with the fastest loop; return how many are outside.
 
     ``exact`` is the number of next blocks that use :func:`locate`; its new value is returned, too.
     """
@@ -124,7 +124,7 @@ def flat(points, box, sides, result):  # type: ignore[no-untyped-def]
 def count(points, weights, box, sides, drop, counts):  # type: ignore[no-untyped-def]
     """Add the records to ``counts`` (cells,); return the number of points outside.
 
-    Weights are int64, empty for 1. Points outside are left out (``drop``) or in the border cell.
+    An empty array of weights (int64) means 1. Points outside are left out (``drop``) or clipped.
     """
     room = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int32), np.empty(BLOCK, dtype=np.bool_)
     _, cells, outside = room
@@ -146,7 +146,7 @@ def count(points, weights, box, sides, drop, counts):  # type: ignore[no-untyped
 
 @compiled()
 def look_up(points, box, sides, drop, table, result):  # type: ignore[no-untyped-def]
-    """Write the entry of each point's cell in a table (cells,); -1 for dropped points."""
+    """For each point, write its cell's entry of a table (cells,), or -1 if the point is dropped."""
     room = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int32), np.empty(BLOCK, dtype=np.bool_)
     _, cells, outside = room
     near, exact = nearness(box, sides), 0

@@ -30,7 +30,7 @@ MAX_EXACT = 2**53
 #: Smallest number of points for which a second thread saves time.
 MORE = 2**20
 
-#: Largest number of records of a grid of counts for which the points can be in memory.
+#: Largest number of records in a grid of counts that can be converted to points in memory.
 MOST_RECORDS = 10**8
 
 
@@ -52,10 +52,10 @@ def quantize(
 ) -> tuple[Ints, int]:
     """Count the records in every cell of a grid over the domain.
 
-    Returns counts M of shape ``grid`` (int64; one record changes one cell by one) of points (n, d)
-    with ``weights`` (n,) or None for 1, and the number of points outside, which are moved to the
-    border cell (``"clip"``) or left out (``"drop"``). Raises InputError if numbers of axes differ,
-    or the counts need too much memory.
+    Returns counts M of points (n, d), int64 of shape ``grid``, and the number of points outside.
+    One record changes one cell by one; ``weights`` (n,) are records per point (None: 1 record).
+    Points outside are moved to the border cell (``"clip"``) or left out (``"drop"``). Raises
+    InputError if numbers of axes differ, or the counts need too much memory.
 
     Cells are half-open and the last cell is closed, as in ``numpy.histogramdd``: "Quantization" of
     Chen, Yu, Chirkova, section 3.2.
@@ -81,7 +81,7 @@ def quantize(
 
 
 def load_loops(points: Floats) -> None:
-    """Load and compile what :func:`quantize` uses for these points, so that a pass can be timed."""
+    """Load and compile the loops of :func:`quantize` for these points, to measure only the pass."""
     if loops := compiled_loops(len(points)):
         none = np.empty(0, dtype=np.int64)
         box, sides = np.ones((4, points.shape[1])), np.ones(points.shape[1], dtype=np.int64)
@@ -146,8 +146,8 @@ def block_sums(counts: NDArray[T], level: int = 1) -> NDArray[T]:
 def pad(counts: NDArray[T], level: int) -> NDArray[T]:
     """Add empty cells at the end of every side that 2**level does not divide.
 
-    Otherwise a periodized transform repeats the last cell, and a record there changes W by four
-    times as much (Haar, side 5, 2-D: by 2, not 1/2).
+    Otherwise a periodized transform repeats the last cell. A record in this cell then changes W
+    four times as much: with Haar and two sides of 5, by 2 instead of 1/2.
     """
     missing = [-side % 2**level for side in counts.shape]
     if not any(missing):

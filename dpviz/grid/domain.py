@@ -1,7 +1,7 @@
 """Public bounds of the data, and the one rule for the grid cell of a point.
 
-Cells are half-open, of equal widths, the last closed, with the edges of ``numpy.histogramdd``. Near
-an edge no formula gives the cell, so it is corrected by comparison with its edges.
+Cells are half-open, but the last cell is closed. They have equal widths, and the edges are those of
+``numpy.histogramdd``. A formula may fail near an edge, so its cell is compared with the edges.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Domain:
         return cls(pairs)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
-        """``"lo,hi;lo,hi"``, read back by :meth:`parse`."""
+        """Write ``"lo,hi;lo,hi"``, which :meth:`parse` reads."""
         return ";".join(f"{lo!r},{hi!r}" for lo, hi in self.bounds)
 
     def of(self, columns: Sequence[str]) -> str:
@@ -174,7 +174,7 @@ def _around(lo: float, hi: float) -> tuple[float, float]:
 def grid_shape(grid: int | Sequence[int], ndim: int) -> tuple[int, ...]:
     """Cells per axis from ``grid`` (one number for all axes, or one number per axis).
 
-    Raises InputError if a side is not a whole number of at least 2, their number is not ``ndim``,
+    Raises InputError if a side is not a whole number of at least 2, there are not ``ndim`` sides,
     or the counts would need too much memory.
     """
     given: Sequence[object] = (

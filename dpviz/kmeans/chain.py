@@ -1,8 +1,8 @@
 """Find the data set that best explains the noisy statistics of all private Lloyd iterations.
 
 A Metropolis-Hastings chain that reads no data (Lee, Kifer, "Postprocessing for Iterative
-Differentially Private Algorithms", section 3). Letters: T iterations, K clusters, d coordinates, M
-points.
+Differentially Private Algorithms", section 3). There are T iterations, K clusters, d coordinates
+and M points.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ ROUNDING = 1e-9
 class Statistics:
     """Scaled statistics that private Lloyd released.
 
-    Centres (T, K, d) to which an iteration assigned records, and centres after its update; counts
-    n' (T, K) and sums s' (T, K, d), which a chain needs consistent.
+    ``assigned`` (T, K, d) are centres to which an iteration assigned records. ``updated`` are
+    centres after its update. A chain needs consistent counts n' (T, K) and sums s' (T, K, d).
     """
 
     assigned: Floats
@@ -79,11 +79,10 @@ def draws(generator: np.random.Generator, steps: int, d: int) -> Draws:
 def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
     """Make totals of counts (T, K) and sums (T, K, d) equal in all iterations, and counts >= 0.
 
-    The result has the least L1 distance to the noisy values, which is likeliest under Laplace noise
+    The result has the least L1 distance to the noisy values, so it is likeliest under Laplace noise
     (Lee, Kifer, section 3.2; Lee, Wang, Kifer 2015). This is one optimum of the linear programme in
-    closed form: negative counts become zero, then totals move to their median, which costs least.
-    The change is spread over the clusters by a Euclidean projection, which moves all counts in one
-    direction.
+    closed form: negative counts become zero, then totals move to their median, which costs least. A
+    Euclidean projection spreads the change over the clusters: all counts move in one direction.
     """
     raised = np.maximum(counts, 0.0).sum(axis=1)
     totals = sums.sum(axis=1)
@@ -93,8 +92,8 @@ def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
 
 def _project(counts: Floats, total: float) -> Floats:
     largest = -np.sort(-counts, axis=1)
-    # Subtract one amount from every count, but not below zero: the largest of the amounts for each
-    # possible number of counts above zero.
+    # Subtract one amount from every count, but not below zero. Each possible number of counts above
+    # zero gives an amount; the largest amount is correct.
     levels = (np.cumsum(largest, axis=1) - total) / np.arange(1, counts.shape[1] + 1)
     return np.asarray(np.maximum(counts - levels.max(axis=1, keepdims=True), 0.0))
 
@@ -133,15 +132,14 @@ def run_chain(
 ) -> Chain:
     """Search for the data set of ``size`` points that makes the statistics most likely.
 
-    The log likelihood is minus the sum of rate (T,) times L1 distance between (n', s') and the data
-    set's counts and sums at the nearest centres of ``assigned``. A step replaces one point by a
-    random point around a centre of ``updated``, chosen by its count, with variance ``delta``, and
-    is accepted by Metropolis-Hastings. A step costs O(T K d).
+    The log likelihood is minus a sum over the iterations: rate times L1 distance between (n', s')
+    and the data set's counts and sums at the nearest centres of ``assigned``. A step replaces one
+    point by a random point around a centre of ``updated``. The centre is chosen by its count, and
+    the variance is ``delta``. Metropolis-Hastings accepts or rejects a step. A step costs O(T K d).
 
     Lee, Kifer, section 3, with the minus sign that is missing in 3.1. The correction for the
     proposals is the paper's: weight and density of the sampled component, not of the mixture. If a
-    point stays in its cluster, the change of this cluster is added once; the paper's sum adds it
-    twice.
+    point stays in its cluster, the cluster's change is added once; the paper's sum adds it twice.
     """
     statistics = _scaled(statistics, size)
     points, clusters = start(statistics, size)

@@ -14,17 +14,17 @@ from dpviz.kmeans.start import best_of
 #: Smallest and largest number of clusters that are tried.
 LEAST, MOST = 2, 40
 
-#: Number of clusters for which a synopsis is designed when K is chosen from it.
+#: If K is chosen from a synopsis, the synopsis is designed for this number of clusters.
 USUAL = 8
 
 #: Number of groups of points, per cluster of the largest K tried; groups are joined into clusters.
 _GROUPS = 3
 
-#: Largest number of points; more are first merged in cells, since a moving slider needs speed.
+#: Largest number of points; for a fast slider, more points are first merged in cells.
 _POINTS = 2**13
 
-#: A group is ignored if its noisy count does not exceed 0 by SOME standard deviations of its noise,
-#: and a K if a cluster's does not by SURE: noise would make small clusters far from all others.
+#: A group is ignored if its noisy count is at most SOME standard deviations of its noise. A K is
+#: refused if a cluster's count is below SURE standard deviations: noise makes small, far clusters.
 SOME, SURE = 1.0, 3.0
 
 #: Number of Lloyd iterations after each join.
@@ -44,7 +44,7 @@ class NoisyPoints:
     variances: Floats
 
     def coarse(self, most: int) -> NoisyPoints:
-        """Merge the points of each of at most ``most`` grid cells at their centre of mass."""
+        """Merge the points of a cell at their centre of mass; a grid has at most ``most`` cells."""
         m, d = self.places.shape
         side = int(most ** (1 / d) + 1e-9)
         if m <= most or side < 2:
@@ -68,8 +68,8 @@ class NoisyPoints:
 class ClusterChoice:
     """The chosen K, and for every K tried: centres (K, d), silhouettes, surest (m,).
 
-    Silhouettes are means over all noisy points (``least``: over the worst cluster). ``surest`` is
-    the smallest count in standard deviations of its noise. ``stands``: clusters exceed the noise.
+    ``silhouettes`` are means over all noisy points, ``least`` those over the worst cluster.
+    ``surest`` are smallest counts, in standard deviations. ``stands``: clusters exceed the noise.
     """
 
     clusters: int
@@ -107,8 +107,8 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
     ``SOME`` standard deviations of 0 are ignored; the others are joined pair by pair (Ward 1963),
     with Lloyd's iteration after each join. A K is allowed if the noisy count around each centre,
     including ignored groups, exceeds 0 by ``SURE`` standard deviations. The chosen K has the
-    largest sum of two simplified silhouettes: the mean over all records and over the worst cluster.
-    K = 2 if noise hides whether there are two clusters.
+    largest sum of two simplified silhouettes: the mean over all records and the mean over the worst
+    cluster. K is 2 if noise hides whether there are two clusters.
     """
     points = points.coarse(_POINTS)
     heavy = points.weights > 0

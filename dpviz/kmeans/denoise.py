@@ -1,10 +1,10 @@
 """Estimate likely counts of a grid: never negative, and smooth where noise is large.
 
-The grid is halved, then every half, at a random place of one of the longest axes. A block's count
-is split by the expected share of its first half, given the noisy sums of both. In the prior, a
-share is often 0 or 1 or near a half, so a block that contains only noise becomes empty; a
-projection onto the simplex would empty only single cells. The mean over several random ways hides
-the edges.
+The grid is halved, and then every half is halved, at a random place of one of the longest axes. A
+block's count is split by the expected share of its first half, given the noisy sums of both halves.
+In the prior, a share is often 0 or 1 or near 1/2, so a block that contains only noise becomes
+empty; a projection onto the simplex would empty only single cells. The mean over several random
+ways to halve the grid hides the blocks' edges.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEVELS = 48
 #: Prior probabilities of a share: 0 or 1, uniform, Beta(4, 4), and Beta(1/2, 1/2).
 ENDS, UNIFORM, EVEN, UNEVEN = 0.25, 0.35, 0.2, 0.2
 
-#: Number of random ways to halve the grid; fewer, but at least two, with more than MOST_CELLS.
+#: Random ways to halve a grid: PASSES, or fewer (at least 2) if it has more than MOST_CELLS cells.
 PASSES, MOST_CELLS = 8, 2**15
 
 #: Blocks with fewer estimated records than this are treated as empty: they contain only noise.
@@ -44,7 +44,7 @@ def passes(cells: int) -> int:
 def denoised(
     noisy: Floats, variances: Floats, ndim: int, total: float, generator: np.random.Generator
 ) -> Floats:
-    """Return counts (m,) of a grid of equal sides in row-major order, with about the total."""
+    """Return row-major counts (m,) of a grid of equal sides; their sum is about ``total``."""
     first = np.zeros(1, dtype=np.int64)
     side = first + round(len(noisy) ** (1 / ndim))
     return _halved(noisy, variances, side, first, ndim, np.array([total]), generator)
@@ -61,8 +61,8 @@ def denoised_parts(
 ) -> Floats:
     """Return counts of all subcells; the subcells of a cell add up to about the cell's total.
 
-    Per cell: ``parts`` subcells per axis (1: none), index ``firsts`` of its first subcell, its
-    total.
+    A cell has ``parts`` subcells per axis (1 means none), the index ``firsts`` of its first
+    subcell, and a total.
     """
     split, variances = parts > 1, np.full(len(noisy), variance)
     return _halved(noisy, variances, parts[split], firsts[split], ndim, totals[split], generator)
@@ -90,7 +90,7 @@ def _halved(
 
 
 def prefix_sums(values: Floats, sides: Ints, firsts: Ints, ndim: int) -> tuple[Floats, Ints]:
-    """Sums of values (m, 2) over all cells before each corner of a grid; each grid's first corner.
+    """Sums of values (m, 2) over all cells before each corner of grids, and their first corners.
 
     A grid of equal sides has its cells in row-major order from index ``firsts`` on.
     """

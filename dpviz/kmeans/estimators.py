@@ -84,7 +84,7 @@ class TrueKMeans(_KMeansEstimator):
     n_points_outside_
         Number of points outside the domain.
     domain_, claim_, ledger_
-        Bounds; whether the mechanism is private, and why; its spent budget, here empty.
+        Bounds of the domain; whether the mechanism is private, and why; spent budget (here none).
 
     Examples
     --------
@@ -148,8 +148,7 @@ class DPLloyd(_LloydKMeans):
     n_iter_
         Number of noisy iterations; 0 if the method has none.
     path_
-        Centres (K, d) at the start and after each iteration; empty if the method has no
-        iterations.
+        Centres (K, d) at the start and after each iteration; empty if the method has no iterations.
     kept_centers_
         Number of updates that were unusable, so that a centre did not move.
     ledger_
@@ -226,10 +225,10 @@ class MCMCKMeans(_LloydKMeans):
 class EUGkM(_PrivateKMeans):
     """k-means on the noisy counts of a uniform grid (Su, Cao, Li, Bertino, Jin 2016).
 
-    Parameters are as in :class:`DPLloyd`, except iterations, start, schedule and geometry. Two more
-    parameters are ``cells``, the rule for the number of cells (``"su"`` or ``"refined"``), and
-    ``choose``: ``"given"``, or ``"private"`` (K is chosen from the noisy counts, and ``n_clusters``
-    is ignored). Attributes are those of :class:`DPLloyd`.
+    Parameters are as in :class:`DPLloyd`, except iterations, start, schedule and geometry. There
+    are two more parameters. ``cells`` is the rule for the number of cells: ``"su"`` or
+    ``"refined"``. ``choose`` is ``"given"`` or ``"private"``; with ``"private"``, K is chosen from
+    the noisy counts, and ``n_clusters`` is ignored. Attributes are those of :class:`DPLloyd`.
 
     Examples
     --------

@@ -36,8 +36,8 @@ from dpviz.metrics.centers import match
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.secure import LATTICE, WIDEST
 
-#: Smallest share of an iteration's budget that a cluster can get, after a start and a grid;
-#: simplified silhouettes at most halve it. (Published contours are never released.)
+#: Smallest share of an iteration's budget for a cluster: a start and a grid each take a share, and
+#: simplified silhouettes at most halve the rest. (Published contours are never released.)
 _LEAST_SHARE = (1 - START_SHARE) ** 2 / 2
 
 
@@ -152,7 +152,7 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
         super().add(method)
 
     def from_centers(self, config: KMeansConfig, centers: Centers) -> KMeansRun:
-        """Return a run with these centres, which are in the units of the data, and no ledger."""
+        """Return a run with these centres (in the units of the data) and an empty ledger."""
         return KMeansRun(config=config, centers=centers, ledger=Ledger())
 
     def true_settings(self, config: KMeansConfig) -> Hashable:
@@ -170,7 +170,7 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
 
 
 def _check_noise(records: Records, config: KMeansConfig) -> None:
-    """Refuse iterations with too much noise before a run: later, it would reveal data."""
+    """Refuse iterations with too much noise before a run: a later refusal would reveal data."""
     if config.iterations is None:
         return
     least = min(budgets(config.schedule or "uniform", 1.0, config.iterations + 1))

@@ -17,16 +17,16 @@ from dpviz.kmeans.passes import loops
 from dpviz.kmeans.records import UNLIMITED, Records
 from dpviz.privacy.mechanisms import Accountant
 
-#: Records per cell and per unit of 1/epsilon: of the paper (Su et al. 2016), and ours. With few
-#: records, 10 is too coarse: on S1 (K 15, epsilon 0.1) NICV is 2.2 times the true NICV (1.1 with
-#: 3). If some clusters are much smaller than others, 3 is worse: on Unbalance (epsilon 1) NICV is
-#: 1.7 times the true NICV (1.1 with 10).
+#: Records per cell and per unit of 1/epsilon: the paper's number (Su et al. 2016) and our number.
+#: With few records, 10 is too coarse: on S1 (K 15, epsilon 0.1) NICV is 2.2 times the true NICV
+#: (1.1 with 3). If some clusters are much smaller than others, 3 is worse: on Unbalance (epsilon 1)
+#: NICV is 1.7 times the true NICV (1.1 with 10).
 PER_CELL = {"published": 10.0, "sound": 3.0}
 
 #: Share of a grid's budget for the noisy number of records, which determines the grid's size.
 SIZE_SHARE = 0.02
 
-#: Rounds that remove values before a projection; tolerance for rounding errors in them.
+#: Rounds that remove values before a projection; tolerance for rounding errors in these rounds.
 _CUTS, _ROUNDING = 4, 1e-9
 
 #: Largest number of cells; a finer grid would take too long.
@@ -37,9 +37,9 @@ MAX_CELLS = 2**20
 class NoisyGrid:
     """Noisy counts (m,) of a uniform grid over the domain, and weights that are not negative.
 
-    ``scale`` is of the Laplace noise; ``counts`` are empty after several releases. Weights are
-    estimated records: the projection of the counts (published: negative counts become 0, as the
-    view plots them).
+    ``scale`` is the scale of the Laplace noise. ``counts`` are empty after several releases.
+    Weights are estimated numbers of records: the projection of the counts (in the published
+    variant, negative counts become 0, as the view plots them).
     """
 
     shape: tuple[int, ...]
@@ -107,7 +107,7 @@ def block_widths(shape: tuple[int, ...], most: int) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """The number of records (at least 1) that determines a grid, its noise, and the budget left."""
+    """A number of records (at least 1) for a grid's size, its noise scale, and the budget left."""
 
     value: float
     scale: float
@@ -139,7 +139,7 @@ def noisy_grid(
 
     If ``size`` is None, the number of records is released here. Raises InputError if there are too
     many columns. Su, Cao, Li, Bertino, Jin 2015, EUGkM; the sound variant projects the noisy counts
-    onto the simplex with their total.
+    onto the simplex with an estimated total.
     """
     if size is None:
         size = noisy_size(records, config, accountant, step=step, epsilon=epsilon)
@@ -158,7 +158,7 @@ def noisy_grid(
     if published:
         weights = np.maximum(noisy_counts, 0)
     else:
-        # Each weight is the variance of the other total: m cells, or the number of records.
+        # Average the size and the sum of m cells; each is weighted by the other's variance.
         in_cells, of_size = len(counts) * scale**2, size.scale**2
         seen = size.value * in_cells + float(noisy_counts.sum()) * of_size
         weights = onto_simplex(noisy_counts, max(seen / (in_cells + of_size), 0.0))
@@ -179,7 +179,7 @@ def cell_counts(records: Records, shape: tuple[int, ...]) -> Ints:
 def grid_sides(
     size: float, epsilon: float, ndim: int, clusters: int, per_cell: float
 ) -> tuple[int, ...]:
-    """Cells per axis, at least 2: in total K or about (N epsilon / c)^(2d / (2 + d)) cells."""
+    """Cells per axis, at least 2: in total about (N epsilon / c)^(2d / (2 + d)), and at least K."""
     least, most = _ends(ndim, clusters)
     side = round((size * epsilon / per_cell) ** (2 / (2 + ndim)))
     return (min(max(side, least), most),) * ndim
@@ -189,7 +189,7 @@ def printed_sides(size: float, epsilon: float, ndim: int) -> tuple[int, ...]:
     """Cells per axis (at least 2) in the program of Su et al.; slightly more than the paper's M.
 
     M = (N epsilon / 10)^(2d / (2 + d)). Each axis has M^(1/d) cells, rounded up on the first axes
-    until there are more than M cells, then down.
+    until there are more than M cells, and rounded down on the other axes.
     """
     most = _ends(ndim, 1)[1]
     cells = (size * epsilon / PER_CELL["published"]) ** (2 * ndim / (2 + ndim))
@@ -208,8 +208,7 @@ def refined_sides(size: float, epsilon: float, ndim: int, clusters: int) -> tupl
     """Cells per axis that minimize a bound on the error in the box (arXiv 2603.26963).
 
     With m cells per axis of [-1, 1]^d the bound is N / (3 m^2) + 2 sqrt(N / 3) / (m K^(1/d)) +
-    sqrt(2) m^(d/2) / (epsilon K^(2/d)): two terms for moving records to cell centres, one for
-    noise.
+    sqrt(2) m^(d/2) / (epsilon K^(2/d)): two terms are for moved records, and one term is for noise.
     """
     least, most = _ends(ndim, clusters)
     m, width = np.arange(least, most + 1), clusters ** (-1 / ndim)
@@ -232,12 +231,12 @@ def _ends(ndim: int, clusters: int) -> tuple[int, int]:
 def onto_simplex(values: Floats, total: float) -> Floats:
     """Nearest point (least squares) with the given total (at least 0) and no negative entry.
 
-    Subtracts one amount from all values (m,), from the sorted values (Held, Wolfe, Crowder 1974).
-    Values below a lower bound of the amount are not sorted (Michelot 1986).
+    Subtracts one amount from all values (m,); the sorted values give this amount (Held, Wolfe,
+    Crowder 1974). Values below a lower bound of the amount are not sorted (Michelot 1986).
     """
     left = values
     for _ in range(_CUTS):
-        # The amount if negative results were allowed: a lower bound of the amount.
+        # If negative results were allowed, this would be the amount, so it is a lower bound.
         least = (float(left.sum()) - total) / len(left)
         left = left[left >= least - _ROUNDING * abs(least)]
     descending = np.sort(left)[::-1]

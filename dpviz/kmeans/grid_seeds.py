@@ -1,7 +1,7 @@
 """Find clusters in noisy counts of a grid, where the noise is too large for a tree with levels.
 
-With many columns the grid covers a random projection of the box to fewer dimensions. Its k-means
-centres divide the records into groups; a residual step in all columns estimates their means.
+With many columns the grid covers a random projection of the box to fewer dimensions. The grid's
+k-means centres make groups of records; a residual step in all columns estimates the groups' means.
 """
 
 from __future__ import annotations
@@ -112,6 +112,5 @@ def _places(points: Floats, places: Floats) -> tuple[NDArray[Any], ...]:
 def _grouped(
     middles: Floats, centers: Floats, points: Floats, places: Floats
 ) -> tuple[NDArray[Any], ...]:
-    """The points, their groups, and the squared distance of each point to its group's centre."""
     labels = assigned(places, middles)[0]
     return points, labels, squares_to(points, centers, labels)

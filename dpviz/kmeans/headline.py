@@ -38,7 +38,7 @@ def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
 
 
 def placed(truth: KMeansTruth, run: KMeansRun) -> Placement:
-    """Positions of the private centres on the scaled domain; the true run may have fewer."""
+    """Positions of the private centres on the scaled domain; the truth may have fewer centres."""
     scale = truth.space.scale
     return placement(scale(truth.centers), scale(run.centers))
 

@@ -1,4 +1,4 @@
-"""Compiled loops of the data passes, free of the interpreter lock and cached; a slow import."""
+"""Compiled, cached loops of the data passes, without the interpreter lock; slow to import."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def square(points, i, centers, k):  # type: ignore[no-untyped-def]
 
 
 def rooms(ndim):  # type: ignore[no-untyped-def]
-    """Make memory for :func:`nearest`: columns, sums, best and second squares; and numbers."""
+    """Make memory for :func:`nearest`: columns, sums, best and second best squares, numbers."""
     return np.zeros((ndim + 3, BLOCK)), np.empty(BLOCK, dtype=np.int64)
 
 
@@ -37,8 +37,8 @@ def nearest(points, centers, room, own, two):  # type: ignore[no-untyped-def]
     """Find the nearest centre of each of at most ``BLOCK`` points, centre by centre.
 
     So the processor treats several points at a time, with exactly the result of a plain loop.
-    Writes the nearest centres (of equals the lowest) to ``own``; returns squared distances to them
-    and, if ``two``, to the second nearest.
+    Writes nearest centres (if several are equal, the lowest number) to ``own``. Returns squared
+    distances to these centres and, if ``two``, to the second nearest centres.
     """
     last = points.shape[1] - 1
     squares, best, second = room[last + 1], room[last + 2], room[last + 3]
@@ -49,7 +49,7 @@ def nearest(points, centers, room, own, two):  # type: ignore[no-untyped-def]
     second[:] = np.inf
     own[:] = 0
     for k in range(centers.shape[0]):
-        # The first column starts the sums, and the last is compared directly.
+        # The first column starts the sums; sums with the last column are compared directly.
         for j in range(last):
             column, place = room[j], centers[k, j]
             if j == 0:
@@ -90,8 +90,8 @@ def add_sums(points, centers, room, numbers, table):  # type: ignore[no-untyped-
 def assign(points, centers, room, numbers, labels, squares, weights, table):  # type: ignore[no-untyped-def]
     """Find the nearest centre of each point and the squared distance to it: one loop for all uses.
 
-    Adds counts, errors, losses and contour coefficients of each centre to the table, or writes
-    labels and squares, or returns the sum of squares: tables and labels are empty if not wanted.
+    If the table is not empty, adds counts, errors, losses and contour coefficients of each centre
+    to it. Otherwise writes labels and squares, or (if labels are empty) returns the sum of squares.
     """
     total, two = 0.0, table.shape[0] > 0
     for begin in range(0, points.shape[0], BLOCK):
@@ -118,12 +118,12 @@ def assign(points, centers, room, numbers, labels, squares, weights, table):  # 
 
 @compiled()
 def add_excess(points, weights, places, members, unit, whole, table):  # type: ignore[no-untyped-def]
-    """Add, for each set of centres, the excess of its error over the least error of any set.
+    """For each set of centres, add the excess of its error over the least error of all sets.
 
-    Weights are int64, empty for 1. Sets have ``members`` (m, K) among distinct ``places`` (p, d).
-    Squared distances are rounded down to multiples of ``unit``, a power of 2; the table (m,) has
-    whole units. ``whole`` is memory for the multiples, a row per place; 32 bits are faster than 64
-    if enough.
+    Weights are int64; empty weights are 1. ``members`` (m, K) of the sets are indices of distinct
+    ``places`` (p, d). Squared distances are rounded down to multiples of ``unit``, a power of 2;
+    the table (m,) has whole units. ``whole`` is memory for the multiples and has a row for each
+    place. If 32 bits are enough for a multiple, they are faster than 64 bits.
     """
     width = whole.shape[1]  # size of a block of points: its distances stay in the cache
     columns, squares = np.zeros((points.shape[1], width)), np.empty(width)
@@ -167,7 +167,7 @@ def add_excess(points, weights, places, members, unit, whole, table):  # type: i
 
 @compiled()
 def difference(candidates, farthest):  # type: ignore[no-untyped-def]
-    """Largest bound on the difference of squared distances to two of the sets (m, K, d)."""
+    """Upper bound on the difference of a record's squared distances to two sets of (m, K, d)."""
     largest = 0.0
     for v in range(candidates.shape[0]):
         for w in range(candidates.shape[0]):
@@ -209,8 +209,8 @@ def squared_radii(points, centers, labels, radii):  # type: ignore[no-untyped-de
 def neighbours(centers, radii, numbers, squares):  # type: ignore[no-untyped-def]
     """Find possible nearest and second nearest centres for the points of each cluster, in order.
 
-    Takes squared radii. Writes, in row k, their indices and their squared distances from k; the
-    distances end with infinity.
+    Takes squared radii. Row k gets the indices of these centres and their squared distances from
+    centre k; the distances end with infinity.
     """
     clusters = centers.shape[0]
     for k in range(clusters):
@@ -252,8 +252,9 @@ def lloyd(  # type: ignore[no-untyped-def]
 ):
     """Run Lloyd's iteration in place from any labels (n,); return the error of the centres.
 
-    Stops when no label changes, a gain is below the share ``least``, after ``most`` iterations, or
-    when five times the last gain does not reach the goal. Centres of empty clusters do not move.
+    Stops after ``most`` iterations, when no label changes, when the error decreases by at most the
+    share ``least``, or when five times the last decrease would not reach ``goal``. Centres of empty
+    clusters do not move.
     """
     clusters, ndim = centers.shape
     last = np.inf
@@ -268,7 +269,7 @@ def lloyd(  # type: ignore[no-untyped-def]
             distance = square(points, i, centers, first)
             best, own = distance, first
             for place in range(clusters):
-                # A centre twice as far from centre ``first`` as the point is can't be nearer.
+                # A centre is not nearer if it is twice as far from ``first`` as the point is.
                 if squares[first, place] >= 4 * distance:
                     break
                 k = numbers[first, place]
@@ -354,8 +355,8 @@ def prospects(  # type: ignore[no-untyped-def]
 def add_residuals(points, weights, centers, labels, squares, radius, unit, table):  # type: ignore[no-untyped-def]
     """Add counts, squares and residuals for each nearest centre; the radius limits their size.
 
-    Weights are int64, empty for 1. Residuals are divided by the radius and projected into the unit
-    ball. The table (K, 2 + d) has whole units; values are truncated towards 0.
+    Weights are int64; empty weights are 1. Residuals are divided by the radius and projected into
+    the unit ball. The table (K, 2 + d) has whole units; values are truncated towards 0.
     """
     for i in range(points.shape[0]):
         own, weight = labels[i], 1
@@ -373,7 +374,7 @@ def add_residuals(points, weights, centers, labels, squares, radius, unit, table
 def grid_cells(points, side, parts, firsts, found):  # type: ignore[no-untyped-def]
     """Write the row-major number of each point's cell in a grid of [-1, 1]^d with equal sides.
 
-    With ``parts`` and ``firsts``: the number of its subcell; -1 if the cell has none (``parts`` 1).
+    If ``parts`` is not empty, write the point's subcell instead, or -1 if its cell has one part.
     """
     for i in range(points.shape[0]):
         cell = 0
@@ -391,9 +392,9 @@ def grid_cells(points, side, parts, firsts, found):  # type: ignore[no-untyped-d
 
 @compiled(inline="always")
 def fraction(known, total, parts, prior, logs):  # type: ignore[no-untyped-def]
-    """Expected share of a total in the first of two halves; known are noisy sum, variance of both.
+    """Expected share of a total in the first of two halves, from their noisy sums and variances.
 
-    Noise is treated as normal. Takes possible shares (m,), their prior, a working array (m,).
+    Noise is treated as normal. Takes possible shares (m,), their prior, and a working array (m,).
     """
     one, one_variance, other, other_variance = known[0], known[1], known[2], known[3]
     most = -np.inf
@@ -460,14 +461,14 @@ def halve(low, high, generator):  # type: ignore[no-untyped-def]
 def denoise(  # type: ignore[no-untyped-def]
     values, firsts, sums, corners, sides, totals, law, least, passes, generator, blocks, room, found
 ):
-    """Add estimated counts of grids to ``found``: halve each grid, and its halves, to cells.
+    """Add estimated counts of grids to ``found``: halve each grid until halves are cells.
 
-    ``values`` (m, 2): noisy counts and variances of all cells; ``sums``: their prefix sums. A grid
-    has equal sides, the indices of its ``firsts`` cell and of its first corner, and a total. A
-    block of at most ``least`` records gets 0. The result is the mean of ``passes`` random ways.
-    ``law`` (2, m): possible shares of a half, their prior. ``blocks`` and ``room`` are memory.
+    ``values`` (m, 2) are noisy counts and variances of all cells; ``sums`` are their prefix sums. A
+    grid has equal sides, an index of its first cell and of its first corner, and a total. A block
+    of at most ``least`` records gets 0. The result is the mean of ``passes`` random ways. ``law``
+    (2, m): possible shares of a half, their prior. ``blocks`` and ``room`` are memory.
     """
-    # A stack of blocks: the second half of a block waits here while the first half is halved.
+    # A stack of blocks: the first half of a block waits here while the second half is halved.
     lows, highs = blocks[0], blocks[1]
     waiting, logs, known = room[0], room[1], room[2]
     ndim = lows.shape[1]
@@ -554,7 +555,7 @@ def half_ways(centers, halves):  # type: ignore[no-untyped-def]
 def plus_plus(points, weights, first, draws, room, chosen):  # type: ignore[no-untyped-def]
     """Choose points by D^2 sampling after a given first point; write their indices (K,).
 
-    Each row of ``draws`` (K - 1, tries) in [0, 1) proposes points; the least error is chosen.
+    A row of ``draws`` (K - 1, tries) proposes points; the point with the least error is chosen.
     """
     n, (later, tries) = points.shape[0], draws.shape
     closest, sums, tried, best = room[0], room[1], room[2], room[3]
@@ -590,15 +591,15 @@ def plus_plus(points, weights, first, draws, room, chosen):  # type: ignore[no-u
 def weighted_lloyd(  # type: ignore[no-untyped-def]
     points, weights, centers, most, least, owners, others, room, sums, before
 ):
-    """Run Lloyd's iteration on weighted points, in place; write the centres ``before`` the last.
+    """Run weighted Lloyd's iteration in place; ``before`` gets the centres before the last step.
 
     Stops when the gain is below the share ``least`` of the error, or after ``most`` iterations.
     Centres of empty clusters do not move. The first row of ``room`` gets errors (K,) before the
-    last; ``owners``, ``others`` and ``room`` are zeros.
+    last step. ``owners``, ``others`` and ``room`` are zeros at the start.
 
-    A point is compared with all centres only if another may be nearer: the distance to the second
-    nearest shrinks at most by the longest move, and a point within half the way from its centre to
-    the next has no nearer centre (Hamerly 2010, "Making k-means even faster").
+    A point is compared with all centres only if another centre may be nearer. The distance to the
+    second nearest centre shrinks at most by the longest move. Within half the way from its centre
+    to the next centre, a point has no nearer centre (Hamerly 2010, "Making k-means even faster").
     """
     n, (clusters, ndim) = points.shape[0], centers.shape
     errors, moves, halves = room[0], room[1], room[2]

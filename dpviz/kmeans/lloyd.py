@@ -48,13 +48,12 @@ def lloyd(
 ) -> KMeansRun:
     """Run Lloyd's iteration with noisy counts and sums.
 
-    ``epsilon`` and scaled ``start`` (K, d): None means the whole budget and the configured start.
-    After the early stop ``settled``, the sound variant uses the remaining budget in one last
-    iteration; the published variant does not spend it. ``cluster_budgets`` splits an iteration's
-    budget over the clusters; None gives each the whole, in one release.
+    If ``epsilon`` is None, it is the whole budget. If scaled ``start`` (K, d) is None, it is the
+    configured start. After the early stop ``settled``, the sound variant uses the remaining budget
+    in one last iteration; the published variant does not spend it. ``cluster_budgets`` splits an
+    iteration's budget over the clusters; if None, each gets the whole budget, in one release.
 
-    Blum, Dwork, McSherry, Nissim 2005; McSherry 2009; Lee, Kifer, Algorithm 1; Hu et al., Algorithm
-    1.
+    Blum, Dwork, McSherry, Nissim 2005; McSherry 2009; Algorithm 1 of Lee, Kifer and of Hu et al.
     """
     space = space_of(records, config)
     left = config.epsilon if epsilon is None else epsilon

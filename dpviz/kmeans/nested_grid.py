@@ -27,20 +27,20 @@ from dpviz.privacy.mechanisms import Accountant, Level
 #: Share of the budget for the rough counts.
 ROUGH = 0.3
 
-#: Records per subcell, per unit of 1/epsilon of their budget; added before rounding down.
+#: Records per subcell, per unit of 1/epsilon of their budget; number added before rounding down.
 PER_SUBCELL, ROUNDED = 2.0, 0.3
 
-#: Largest number of subcells per axis; with WHOLE or more columns noise would hide their records.
+#: Largest number of subcells per axis; with WHOLE or more columns no cell is split (too noisy).
 MOST_PARTS, WHOLE = 16, 5
 
-#: Cells per cluster: CELLS (MORE_CELLS from three columns) * x^(3d / (2d + 4)) with x = records per
-#: cluster * epsilon; at least the smaller of FEWEST and x.
+#: Cells per cluster: CELLS * x^(3d / (2d + 4)), or FEWEST or x (the smaller of both) if this is
+#: more. Here x is records per cluster * epsilon. From three columns on, MORE_CELLS replaces CELLS.
 CELLS, MORE_CELLS, FEWEST = 0.5, 0.75, 8.0
 
 #: Largest number of cells, of all subcells, and of cells without subcells, for speed.
 MOST_CELLS, MOST_SUBCELLS, MOST_WHOLE = 2**18, 2**19, 2**13
 
-#: A noisy number of records is raised to at least this number, or this number times 1/epsilon.
+#: Lower limit of a noisy number of records; times sensitivity / epsilon if this is below 1.
 LEAST = 10.0
 
 
@@ -63,14 +63,14 @@ class Estimate:
         return cls(max(float(noisy), least), 2 * (times / (share * epsilon)) ** 2, least)
 
     def pooled(self, total: float, variance: float) -> float:
-        """Average this count and another noisy count of the same records, by inverse variance."""
+        """Average this and another noisy count of the same records, weighted by 1 / variance."""
         weight = variance / (self.variance + variance)
         return max(weight * self.value + (1 - weight) * total, self.least)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NestedGrid:
-    """Scaled estimates: ``points`` of unsplit cells and subcells, ``cells``, their mean places."""
+    """Scaled estimates: ``points`` (unsplit cells, subcells), ``cells``, and ``means`` in cells."""
 
     points: NoisyPoints
     cells: NoisyGrid
@@ -90,7 +90,7 @@ def nested_grid(
 ) -> NestedGrid:
     """Release a nested grid of counts, with at least K cells, for ``epsilon``.
 
-    Rows have places in [-1, 1]^d that depend on no other record. ``size`` was released before. If
+    A row's place in [-1, 1]^d depends on no other record. ``size`` was released before. If
     ``sparse``, no cell is split. There are at most ``most`` cells and 2 ``most`` subcells.
     """
     d, halves = ndim, accountant.noise.generator("halves")
@@ -163,7 +163,7 @@ def grid_side(records: float, clusters: int, ndim: int, most: int = MOST_CELLS) 
 
 
 def subcells(records: Floats, ndim: int, most: int = MOST_SUBCELLS) -> Ints:
-    """Number of subcells per axis for each cell (m,), at most ``most`` in all; 1 is not split.
+    """Number of subcells per axis for each cell (m,), at most ``most`` in all; 1 = not split.
 
     ``records`` (m,) are the cells' numbers of records times epsilon.
     """

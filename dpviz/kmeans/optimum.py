@@ -1,7 +1,7 @@
 """The best k-means clustering that a search finds: the reference for every private result.
 
 Most local optima have one centre too many in one place and one too few in another. So the search
-moves a centre from the smallest loss to the largest gain; then random moves follow.
+moves the centre with the smallest loss to the cluster with the largest gain; random moves follow.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from dpviz.kmeans.start import plus_plus
 #: Largest number of records that the search uses; with more records it uses samples.
 SAMPLE = 2**15
 
-#: For each level, which continues from the one before: sample, number and moves of its chains.
+#: Sample size, number of chains, moves per chain of each level, which continues the level before.
 _LEVELS = ((2**12, 6, 25), (SAMPLE, 2, 8))
 
-#: Largest product of chains, or of random moves, and clusters, since each may take seconds.
+#: Limit for chains times clusters and for moves times clusters, since these may take seconds.
 _MOST = 2_500
 
 #: Minimum number of records per cluster in a chain.
@@ -32,7 +32,7 @@ _PER_CLUSTER = 64
 #: Number of moves of a centre that may fail in a row: in the search, and after a random move.
 _TRIES, _FEW = 10, 3
 
-#: Gain, as a share of the error, and iterations at which Lloyd's iteration ends.
+#: Lloyd's iteration ends at this decrease (share of the error) or after this number of iterations.
 _ROUGH, _FINE, _EXACT = (1e-4, 20), (1e-6, 200), (0.0, 10_000)
 
 #: A relative gain below this limit is a rounding error.
@@ -54,15 +54,15 @@ class _Found:
 def optimum(points: Floats, clusters: int) -> Floats:
     """Search for centres (K, d) with the smallest sum of squared distances to points (n, d).
 
-    Deterministic; some centres are equal if there are fewer distinct points. An iterated local
-    search: a step splits another cluster (Hu et al., Algorithm 3), random moves are as in random
-    swap (Fränti 2018).
+    The result is deterministic; some centres are equal if there are fewer distinct points. This is
+    an iterated local search: a step moves a centre to split another cluster (Hu et al., Algorithm
+    3); random moves are as in random swap (Fränti 2018).
     """
     generator = np.random.default_rng(0)
     begun: list[Floats | None] = [None] * _LEVELS[0][1]
     for level, (size, chains, kicks) in enumerate(_LEVELS, start=1):
         size = max(size, _PER_CLUSTER * clusters)
-        # The best chain on its own sample is not always the best on all records: compare on more.
+        # The best chain on its own sample may not be best on all records: compare on more records.
         judge = points if level == len(_LEVELS) else _sample(points, _LEVELS[level][0], generator)
         kicks = min(kicks, _MOST // clusters) if clusters > 1 else 0
         chains = max(min(chains, _MOST // clusters), 1)

@@ -24,7 +24,7 @@ CELLS: tuple[Cells, ...] = get_args(Cells)
 
 MAX_CLUSTERS, MAX_ITERATIONS = 1000, 100
 
-#: Defaults of each method in ``defaults.toml``: usual ones, then a variant's that differ.
+#: Defaults of each method in ``defaults.toml``: usual defaults, and a variant's other defaults.
 _DEFAULTS: dict[str, dict[str, dict[str, Any]]] = read_beside(__file__, dict[str, Any], "defaults")
 
 #: Choices of each method with their defaults; a method has no other choices.
@@ -53,9 +53,8 @@ class KMeansConfig:
     :data:`dpviz.kmeans.methods.METHODS`, and ``neighbours`` is the relation and the privacy unit.
     If ``choose`` is ``"private"``, the method chooses K and ignores ``clusters``.
 
-    Parameters after ``variant``, except ``neighbours``, are None if the method does not have them.
-    Otherwise None becomes the method's default. InputError names the parameter, its value and a
-    solution.
+    Parameters after ``variant``, except ``neighbours``, are None if the method does not have them;
+    otherwise None becomes the default. InputError names the parameter, its value and a solution.
     """
 
     method: str = "dplloyd"

@@ -18,7 +18,7 @@ from dpviz.base.arrays import Floats, Ints, Labels
 from dpviz.base.threads import in_threads
 from dpviz.grid.domain import CHUNK
 
-#: Stand for results that are not wanted.
+#: Empty arrays for results that are not needed.
 _NO_LABELS, _NONE, _NO_TABLE = np.empty(0, dtype=np.int32), np.empty(0), np.empty((0, 4))
 
 
@@ -47,7 +47,7 @@ def loops() -> Any:
 def cluster_sums(points: Floats, centers: Floats) -> Floats:
     """Counts (column 0) and sums of the points (n, d) of each nearest centre, shape (K, 1 + d).
 
-    The pass of Lloyd's iteration. Of equally near centres (K, d), the lowest number is chosen.
+    The pass of Lloyd's iteration. If centres (K, d) are equally near, the lowest number is chosen.
     """
 
     def add(chunk: slice, table: Floats) -> None:
@@ -98,9 +98,9 @@ def residuals(
 ) -> Floats:
     """Counts, clipped squares and residuals of each nearest centre (K, 2 + d): one data pass.
 
-    A record adds 1, min(r / radius, 1)^2, and its residual (of length r) divided by the radius,
+    A record adds 1, min(r / radius, 1)^2, and its residual (of length r) divided by the radius and
     shortened into the unit ball. Numbers are truncated to multiples of ``unit``, a power of 2: none
-    becomes larger, and sums are exact in any order. Weights (n,): records at each point (None: 1).
+    becomes larger, and sums are exact in any order. Weights (n,) count records at points (None: 1).
     """
     given = np.empty(0, dtype=np.int64) if weights is None else weights
 
@@ -130,9 +130,9 @@ def wcss(points: Floats, centers: Floats) -> float:
 def excess(points: Floats, weights: Ints | None, candidates: Floats, unit: float) -> Floats:
     """Excess (m,) of the WCSS of sets of centres (m, K, d) over a number that all sets share.
 
-    A record adds its squared distance to the set minus that to the nearest set, never negative.
-    Squares are rounded down to multiples of ``unit``, a power of 2, so sums are exact in any order.
-    Weights (n,): records at each point (None: 1).
+    A record adds its squared distance to the set minus its squared distance to the nearest set,
+    which is never negative. Squares are rounded down to multiples of ``unit``, a power of 2, so
+    sums are exact in any order. Weights (n,) are numbers of records at each point (None: 1).
     """
     m, K, d = candidates.shape
     places, members = np.unique(candidates.reshape(-1, d), axis=0, return_inverse=True)
@@ -155,8 +155,8 @@ def simplified_silhouettes(
     """Return the contour coefficient S_k of every cluster in O(n K), shape (K,).
 
     S_k is the mean of S_i = (b_i - a_i) / max(a_i, b_i); a_i and b_i are the distances of record i
-    to its own centre and to the nearest other. S_i is 0 at two centres and for K = 1; S_k is 0 for
-    an empty cluster. Zhang, Liu, Wang 2018, "The complexity analysis".
+    to its own centre and to the nearest other centre. S_i is 0 at two equal centres and for K = 1;
+    S_k is 0 for an empty cluster. Zhang, Liu, Wang 2018, "The complexity analysis".
     """
     found = fit(points, centers, weights)
     return np.asarray(found.contours / np.where(found.counts > 0, found.counts, 1))
@@ -166,9 +166,9 @@ def printed_contours(total: Callable[[Floats], Floats], clusters: int) -> Floats
     """Return the contour coefficient S_k of every cluster as printed, in O(n K), shape (K,).
 
     S_k is the mean of S_i = (b_i - a_k) / max(a_k, b_i); a_k is the cluster's average distance. S_k
-    is 0 for an empty cluster, equal centres, and K = 1. ``total`` is a data pass from averages (K,)
-    to :func:`contour_sums`. Zhang, Liu, Wang 2018, "Improvement of the calculation of contour
-    coefficient".
+    is 0 for an empty cluster, equal centres, and K = 1. ``total`` is a data pass that takes
+    averages (K,) and returns :func:`contour_sums`. Zhang, Liu, Wang 2018, "Improvement of the
+    calculation of contour coefficient".
     """
     first = total(np.zeros(clusters))
     counts = np.where(first[:, 0] > 0, first[:, 0], 1)
@@ -199,7 +199,7 @@ def _assign(
 def _row_by_row(
     loop: Callable[..., object], points: Floats, fixed: tuple[Floats, ...], *rows: NDArray[Any]
 ) -> None:
-    """Call a loop for each chunk of points, with fixed arguments and these rows of other arrays."""
+    """Call a loop for each chunk of points, with fixed arguments and its rows of other arrays."""
 
     def part(chunk: slice) -> None:
         loop(points[chunk], *fixed, *(one[chunk] for one in rows))

@@ -34,7 +34,7 @@ from dpviz.privacy.secure import LATTICE
 
 T = TypeVar("T")
 
-#: 64-bit sums of squared distances are exact up to this number of records by that of columns.
+#: 64-bit sums of squared distances are exact up to this number of records times columns.
 MOST_WEIGHED = 2**40
 
 #: This limit is so large that it has no effect.
@@ -42,8 +42,8 @@ UNLIMITED = 2**62
 
 Weights = Ints | None
 
-#: Function from columns of some records to their additive tables: of a module or a partial, because
-#: for stored records it runs in other processes.
+#: Function from columns of some records to their additive tables. It is a module's function or a
+#: partial, because it runs in other processes for stored records.
 RowWork = Callable[..., Tables]
 
 #: Function that maps each record's columns to other columns; a module's function or a partial.
@@ -80,9 +80,10 @@ class HeldRows:
 class Records:
     """The records of a run, inside the domain: points (n, d) in the units of the data.
 
-    ``n_outside`` counts points outside the domain, ``dropped`` rows of stored records left out.
-    With ``cut``, scaled records are truncated to the lattice of a release, ``weights`` (n,) may be
-    numbers of records at each point, and there are no known ``classes`` (n,), which are for scores.
+    ``n_outside`` counts points outside the domain, and ``dropped`` omitted rows of stored records.
+    Known ``classes`` (n,) are for scores. With ``cut``, scaled records are truncated to the lattice
+    of a release, ``weights`` (n,) may be numbers of records at each point, and there are no
+    ``classes``.
     """
 
     points: Floats
@@ -114,10 +115,10 @@ class Records:
     ) -> Records:
         """Take the records of a data set; records of a grid of counts are at the cell centres.
 
-        ``domain`` None: the declared domain, or the range of the points (not private). Raises
-        InputError if domain and data do not match or no record is left. ``cut`` is for a release:
-        zero records and large counts are allowed; a cell's count is limited to ``MOST_WEIGHED`` /
-        (cells * axes), so one record still changes one cell by 1.
+        If ``domain`` is None, it is the declared domain or the range of the points (not private).
+        Raises InputError if domain and data do not match or no record is left. ``cut`` is for a
+        release: zero records and large counts are allowed; a cell's count is limited to
+        ``MOST_WEIGHED`` / (cells * axes), so one record still changes one cell by 1.
         """
         check_outside(outside)
         if dataset.counts is not None:

@@ -1,8 +1,8 @@
 """Lloyd's step on residuals: the noise depends on the clusters' width, not on the domain's width.
 
-A record contributes its offset from the nearest centre, in units of a clip radius from noisy
-numbers. Count, square and residual get K-norm noise together, which grows with d columns; Laplace
-noise grows with d^(3/2).
+A record contributes its offset from the nearest centre, in units of a clip radius that comes from
+noisy numbers. Count, square and residual together get K-norm noise. This noise grows like the
+number d of columns; Laplace noise grows like d^(3/2).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NARROWEST, WIDEST = 0.25, 2.5
 #: Least scale of a cluster; the box has sides of length 2.
 LEAST_SCALE = 1e-4
 
-#: Least mean square of residuals, in clip radii; its largest share that a move can explain.
+#: Least mean square of residuals, in clip radii; largest share of it that a move can explain.
 LEAST_SQUARE, MOVED = 0.02, 0.9
 
 
@@ -65,8 +65,8 @@ def noise_deviation(columns: int, scale: float) -> float:
 def length_variance(ball: int, scale: float) -> float:
     """Mean squared length of K-norm noise in d columns of a ball, if there are two more entries.
 
-    (D + 1) (D + 2) d / (d + 2) with D = d + 2: the mean square of the Gamma distributed radius
-    times that of the length of a random point in the ball.
+    With D = d + 2 it is (D + 1) (D + 2) d / (d + 2): the mean square of the Gamma distributed
+    radius times the mean square length of a random point in the ball.
     """
     columns = ball + 2
     return ball * (columns + 1) * (columns + 2) / (ball + 2) * scale**2
@@ -87,8 +87,8 @@ def residual_step(
     """Move centres to the noisy means of their clusters; ``number`` names the step in the ledger.
 
     If ``least`` is given, a move is shortened by its share of noise (empirical Bayes); true moves
-    have at least ``least`` times the mean square distance. ``rows`` are records with clusters (n,)
-    that depend only on the record and on released numbers, and squared distances (None: nearest).
+    have at least ``least`` times the mean square distance. ``rows`` have squared distances, and
+    clusters (n,) that depend only on the record and on released numbers (None: nearest).
     """
     d = records.domain.ndim
     centers, m = np.ascontiguousarray(prototypes.centers), len(prototypes.centers)
@@ -153,7 +153,7 @@ def _moved(
     if least is not None:
         signal = max(float(np.average(moved - variances, weights=1 / variances**2)), least)
         step *= (signal / (signal + variances))[:, None]
-    # Shrink a cluster's mean square towards that of all, with the weight of two noisy records.
+    # Shrink mean squares towards the common mean square, with the weight of two noisy records.
     mean = max(float(totals.sum()), 0.0) / max(float(counts.sum()), 1.0)
     square = (np.maximum(totals, 0) + 2 * deviation * mean) / (known + 2 * deviation)
     square = np.clip(square, LEAST_SQUARE, 1) * radius**2

@@ -25,7 +25,7 @@ from dpviz.kmeans.weighted import k_means
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE, on_lattice
 
-#: Limits of the number of prototypes: per cluster, per ``room``; budget share of the last level.
+#: Largest number of prototypes per cluster, and per ``room``; budget share of the last level.
 PER_CLUSTER, ROOM, TREE_NOISE = 4.0, 0.75, 0.55
 
 #: A limit above this share of the number of clusters is replaced by the number of clusters.
@@ -128,7 +128,7 @@ def settled(
     size: float,
     steps: int,
 ) -> Seeds:
-    """Make K clusters (chosen if None) from the prototypes of a step with budget ``epsilon``."""
+    """Make K clusters from the prototypes of a step with budget ``epsilon``; choose K if None."""
     d, noise = tree.centers.shape[1], accountant.noise
     choice, K = None, clusters
     if K is None:
@@ -264,7 +264,7 @@ def _merged(
 def relocated(tree: Prototypes, generator: np.random.Generator) -> Prototypes:
     """Join two clusters if this costs little, and split a wide cluster, as long as the error falls.
 
-    The gain is half of the cluster's error in excess of a cluster with the median scale.
+    The gain of a split is half of the cluster's error above its error with the median scale.
     """
     centers, scales = tree.centers.copy(), tree.scales.copy()
     counts = np.maximum(tree.counts, 0)

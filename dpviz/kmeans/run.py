@@ -23,9 +23,9 @@ Centers = Floats
 class Iteration:
     """One noisy update of the centres (K, d), which are in the units of the data.
 
-    Noisy counts n' (K,) and scaled sums s' (K, d), with the scale of each cluster's Laplace noise.
-    ``kept``: did not move, because n' was not positive or the new place outside. ``span`` is the
-    domain's scaled width.
+    It has noisy counts n' (K,), scaled sums s' (K, d), and the scale of each cluster's noise.
+    ``kept`` centres did not move, because their update could not be used.
+    ``span`` is the domain's scaled width.
     """
 
     centers: Centers

@@ -16,8 +16,7 @@ def budgets(
     """Return the budget of each step. The budgets sum to ``epsilon``, or to less if not ``whole``.
 
     ``"halving"``: epsilon / 2^t in step t = 1, 2, ... (Dwork 2011; Hu et al., section 4.2). If
-    ``whole``, the last step gets the remaining budget; otherwise, as in the papers, it is not
-    spent.
+    ``whole``, the last step gets the rest; otherwise, as in the papers, the rest is not spent.
     """
     if schedule == "uniform":
         shares = [epsilon / steps] * (steps - 1)

@@ -15,31 +15,31 @@ from dpviz.kmeans.space import Space
 #: Approximate number of records in a sketch; least number of records for which a sketch is made.
 SKETCHED, MANY = 2**15, 2**17
 
-#: The same number for a sketch that is drawn before any code is compiled.
+#: Number of records in a sketch that is drawn before any code is compiled.
 INTERPRETED = 2**11
 
 #: Starts of :meth:`Sketch.start`.
 _STARTS = 20
 
-#: Largest number of cells of a nested grid over a sketch, which increases WCSS by at most 1%, in 2
-#: to 10 columns. EUGkM's plain grid has no such limit: its errors change by a factor of up to 7.
+#: Largest number of cells of a nested grid over a sketch. This limit increases WCSS by at most 1%,
+#: in 2 to 10 columns. EUGkM's plain grid has no limit: its errors would change by a factor up to 7.
 MOST_CELLS = 2**10
 
-#: Largest number of blocks of cells in which clusters are searched, in all and along each axis:
-#: this increases WCSS by at most 1.5%.
+#: Largest number of blocks of cells in which clusters are searched, in all and along each axis.
+#: These limits increase WCSS by at most 1.5%.
 MOST_PLACES, ALONG_AXIS = 2**14, 2**6
 
-#: Largest number of blocks of a sketch that GUPT clusters, as many as of 30,000 records.
+#: Largest number of blocks of a sketch that GUPT clusters; 30,000 records have about as many.
 SKETCHED_BLOCKS = 2**6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sketch(Records):
-    """A sample of records in which each counts ``each`` times, so noise is relatively the same.
+    """A sample in which each record counts ``each`` times, so relative noise does not change.
 
     The sample's error is about 1/180 of a cluster's records. Nested grids have at most MOST_CELLS
-    cells (or as many as K clusters need) and twice as many subcells; clusters of a uniform grid are
-    searched in blocks; GUPT clusters a few blocks, which represent all.
+    cells (or as many as K clusters need) and twice as many subcells. Clusters of a uniform grid are
+    searched in blocks. GUPT clusters a few blocks, which represent all blocks.
     """
 
     each: int

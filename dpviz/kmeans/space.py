@@ -23,7 +23,7 @@ class Space:
     ``"box"``: records anywhere in [-1, 1]^d (Su et al. 2016; Hu et al., Algorithm 1). ``"cube"``:
     in [0, 1]^d (Hu et al., sections 4.2 and 5.3; Zhang, Liu, Wang), with the same sensitivity, so
     relatively twice the noise. ``"l1"``: in the unit L1 ball (Lee, Kifer, Algorithm 1); records
-    outside are moved to its surface (section 4), we think along the line to the origin.
+    outside move to its surface (section 4); we assume that they move towards the origin.
     """
 
     domain: Domain

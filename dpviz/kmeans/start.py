@@ -21,11 +21,11 @@ MANY = 200_000
 _TRIES = 100
 _BISECTIONS = 12
 
-#: In the program of Su et al.: tries of an attempt to place a centre; failures after which it gives
-#: up; least and largest number of failures of a good length.
+#: In the program of Su et al.: tries per attempt to place a centre; failed attempts after which the
+#: program gives up; least and largest number of failed attempts with a good length.
 _TRIES_OF_ATTEMPT, _MOST_FAILED, _TOO_EASY, _TOO_HARD = 10, 20, 3, 16
 
-#: Hu et al., Algorithm 3: length of the offset (in the paper); number of retries (not in it).
+#: Hu et al., Algorithm 3: length of the offset (from the paper); number of retries (our choice).
 OFFSET = 0.01
 RETRIES = 3
 
@@ -40,8 +40,8 @@ TOLERANCE = 1e-4
 def sphere_packing(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
     """Random centres (K, d) in [-1, 1]^d that are far from each other and from the border.
 
-    At least 2a from each other and a from the border, for the largest a that random placing reaches
-    (Su, Cao, Li, Bertino, Jin 2015, section 3). Uses no data.
+    Centres are at least 2a from each other and at least a from the border, for the largest a that
+    random placing reaches (Su, Cao, Li, Bertino, Jin 2015, section 3). Uses no data.
     """
     candidates = generator.uniform(-1, 1, (_TRIES * clusters, ndim))
     return _loosest(candidates.tobytes(), clusters, ndim).copy()
@@ -77,8 +77,8 @@ def _packed(candidates: Floats, clusters: int, radius: float) -> Floats:
 def spread(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
     """Random centres (K, d) in [-1, 1]^d at least 2a from each other and at least a from corners.
 
-    With this a, some but fewer than 17 attempts of ten tries fail; it is smaller than in
-    :func:`sphere_packing`. The program of Su, Cao, Li, Bertino, Jin 2016
+    With this a, some attempts of ten tries fail, but fewer than 17. It is smaller than the a of
+    :func:`sphere_packing`. From the program of Su, Cao, Li, Bertino, Jin 2016
     (github.com/DongSuIBM/PrivKmeans). Uses no data.
     """
     low, high = 0.0, float(np.sqrt(ndim))
@@ -120,7 +120,7 @@ def uniform(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
 def drawn(
     points: Floats, weights: Floats | None, clusters: int, generator: np.random.Generator
 ) -> Floats:
-    """K of the points (n, d), sampled by weight without replacement; leaks them.
+    """K of the points (n, d), sampled by weight without replacement; leaks these points.
 
     Hu et al., Algorithm 1, line 2, which does not state from which points the k points are chosen.
     """
@@ -136,11 +136,11 @@ def plus_plus(
     generator: np.random.Generator,
     tries: int = 1,
 ) -> Floats:
-    """Centres (K, d) by D^2 sampling from points (n, d), which it leaks (Arthur 2007).
+    """Centres (K, d) by D^2 sampling from points (n, d) (Arthur 2007); leaks these points.
 
-    For each centre, the best of ``tries`` sampled points (Hu et al., Algorithm 2). Samples the same
-    points as scikit-learn, whose matrix products use threads that wait longer than they multiply
-    and can't be limited for one session.
+    Each centre is the best of ``tries`` sampled points (Hu et al., Algorithm 2). scikit-learn
+    samples the same points, but its matrix products use threads that wait longer than they
+    multiply. These threads can't be limited for one session.
     """
     points, weights = enough(points, weights, clusters, generator)
     if weights is None:
@@ -159,13 +159,13 @@ def utility_plus(
     """k-means++ and k-means, then the least useful centre moves to the worst cluster.
 
     The centre whose removal increases the error least moves next to the centre with the largest
-    error, k-means runs again, and the better result is kept, until more than ``RETRIES`` failures
-    in a row.
+    error. Then k-means runs again, and the better result is kept. This is repeated until more than
+    ``RETRIES`` failures in a row.
 
     Hu et al., Algorithm 3, which is k-means-u* of Fritzke 2017, arXiv 1706.09059. Line 9 has argmin
-    for the largest error, and line 25 would discard the best centres; this follows the text. The
-    search also ends if the least useful centre belongs to the worst cluster, which the paper does
-    not mention.
+    for the largest error, and line 25 would discard the best centres; this function follows the
+    text. The search also ends if the least useful centre belongs to the worst cluster (not in the
+    paper).
     """
     points, weights = enough(points, weights, clusters, generator)
     best = converged(points, weights, plus_plus(points, weights, clusters, generator))
@@ -215,8 +215,7 @@ def best_of(
         tol=TOLERANCE,
         random_state=seed,
     )
-    # With few points, threads cost time, and on a busy machine they can delay each other by a
-    # second.
+    # With few points, threads cost time; on a busy machine, they may wait a second for each other.
     threads = None if len(points) > MANY else 1
     with warnings.catch_warnings(), _threads().limit(limits=threads, user_api="openmp"):
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -234,7 +233,7 @@ def _threads() -> ThreadpoolController:
 def enough(
     points: Floats, weights: Floats | None, clusters: int, generator: np.random.Generator
 ) -> tuple[Floats, Floats | None]:
-    """Points with positive weight, and points with a tiny weight if there are fewer than K."""
+    """Points with positive weight; if they are fewer than K, also points with a tiny weight."""
     if weights is not None:
         points, weights = points[weights > 0], weights[weights > 0]
     missing = clusters - len(points)

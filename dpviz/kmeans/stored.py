@@ -1,7 +1,7 @@
 """Records that stay in storage: k-means reads them pass by pass, through an engine.
 
-A pass sends released numbers to the process that reads a part, and gets tables back; only this
-process adds noise, to the sum of the tables.
+A pass sends released numbers to the processes that read the parts, and gets tables back. Only the
+main process adds noise, to the sum of the tables.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from dpviz.kmeans.passes import cluster_sums, nearest, wcss
 from dpviz.kmeans.records import Placing, Records, RowWork, Weights, dealt, sliced
 from dpviz.kmeans.space import Space
 
-#: Starts from raw records if published; the sound variant searches in the cells of a grid.
+#: The published variant starts from raw records; the sound variant searches in cells of a grid.
 RAW_STARTS = ("records", "kmeans++", "utility_plus")
 
-#: The true run: records in the sample of its search, Lloyd rounds, and gain of a round.
+#: True run: records in the sample of its search, most Lloyd rounds, least gain of a round.
 SAMPLE, ROUNDS, LEAST_GAIN = 2**16, 30, 1e-6
 
 #: Number of records whose columns are computed together: they fit into the processor's cache.
@@ -43,7 +43,7 @@ BLOCK = 2**14
 class View:
     """A method's view of the records: domain, points outside, lattice (``cut``), space, ball.
 
-    ``space`` None: the units of the data. Records are projected into ``ball`` first, if given.
+    If ``space`` is None, units are the data's. Records are projected into ``ball`` first, if given.
     """
 
     domain: Domain
@@ -164,8 +164,7 @@ class StoredRecords(Records):
     def optimum(self, space: Space, clusters: int) -> Floats:
         """Scaled centres (K, d) from a search on a sample and Lloyd's iteration on all records.
 
-        Only this sample of about ``SAMPLE`` records leaves the parts; the true run is not
-        published.
+        Only a sample (about ``SAMPLE`` records) leaves the parts; the true run is not published.
         """
         seeds = np.random.SeedSequence(0)
         share = min(1.0, SAMPLE / max(self.n, 1))
@@ -176,7 +175,7 @@ class StoredRecords(Records):
         return self.descended(space, optimum(sample, clusters))
 
     def descended(self, space: Space, centers: Floats) -> Floats:
-        """Scaled centres (K, d) after up to ``ROUNDS`` rounds of Lloyd's iteration that gain."""
+        """Scaled centres (K, d) after at most ``ROUNDS`` Lloyd rounds, while the error falls."""
         best, least = centers, math.inf
         for _ in range(ROUNDS):
             table, error = self.rows(space).total(partial(_round, centers))

@@ -60,7 +60,7 @@ class KMeansTrial:
         return {name: float(SCORES[name].compute(drawn)) for name in names}
 
     def affected(self, one: KMeansRun) -> Mask:
-        """Mask (m,) of watched records whose cluster differs from the true one, for the same K."""
+        """Mask (m,) of watched records whose cluster is not the true cluster, for the same K."""
         scaled, truth = self._watched, self.truth.at(len(one.centers))
         moved = nearest(scaled, truth.space.scale(one.centers)) != truth.labels[self.watched]
         return np.asarray(moved)

@@ -141,10 +141,10 @@ class KMeansTruth:
         return run.reordered(np.concatenate([order, others]))
 
     def numbered(self, run: KMeansRun) -> KMeansRun:
-        """Return a run whose cluster k is the nearest that belongs to true cluster k: for pictures.
+        """Return a run for pictures: its cluster k is the nearest that belongs to true cluster k.
 
         Unlike in :meth:`matched`, a true cluster without a centre does not shift the numbers of
-        others.
+        other clusters.
         """
         scale = self.space.scale
         true = self.at(len(run.centers)).centers
@@ -194,7 +194,7 @@ class Evaluation:
 
     @property
     def broken(self) -> int:
-        """Number of true clusters without exactly one private centre that is near."""
+        """Number of true clusters that do not have exactly one near private centre."""
         scale, true = self.truth.space.scale, self.truth.centers
         return len(true) - of_centers.placement(scale(true), scale(self.centers)).one_each
 

@@ -10,13 +10,13 @@ from dpviz.base.arrays import Floats
 from dpviz.kmeans.passes import fit, loops
 from dpviz.kmeans.start import enough, plus_plus
 
-#: Number of starts; failed swaps after which a search ends, on few points and on all.
+#: Number of starts; failed swaps after which a search ends, on few points and on all points.
 STARTS, FEW_SWAPS, SWAPS = 5, 8, 4
 
 #: Points with fewer records than this are left out.
 LIGHT = 0.02
 
-#: Largest number of iterations, and least share of the error that an iteration must gain.
+#: Largest number of iterations, and least decrease of the error per iteration, as a share.
 ITERATIONS, GAIN = 60, 1e-5
 
 #: Distance between two centres in one cluster, in root mean square distances of an average cluster.
@@ -25,7 +25,7 @@ APART = 0.3
 #: From SEVERAL clusters on, a swap after a failure chooses among CANDIDATES candidates.
 SEVERAL, CANDIDATES = 6, 3
 
-#: Least share of the error that a swap must gain.
+#: Least decrease of the error by a swap, as a share of the error.
 BETTER = 1e-6
 
 
@@ -38,7 +38,7 @@ def k_means(
     few: Floats | None = None,
     few_weights: Floats | None = None,
 ) -> Floats:
-    """Centres (K, d) of weighted points (n, d), weights (n,); starts on representative ``few``."""
+    """Centres (K, d) of points (n, d) with weights (n,); starts on representative ``few``."""
     if few is None or few_weights is None:
         few, few_weights = points, weights
     start, start_weights = _heavy(few, few_weights, clusters, generator)
@@ -58,7 +58,7 @@ def swapped(
 ) -> Floats:
     """Run Lloyd's iteration, then move useless centres into clusters with a large error.
 
-    Ends after ``failures`` moves in a row without a gain. k-means-u* (Fritzke 2017, arXiv
+    Ends after ``failures`` moves in a row without a gain. This is k-means-u* (Fritzke 2017, arXiv
     1706.09059) with a random choice among the best candidates.
     """
     best = centers.copy()
@@ -66,7 +66,7 @@ def swapped(
     clusters, d = best.shape
     failed = 0
     while failed < failures and clusters > 1:
-        # The first try uses the best centre of both orders, later tries one of the best few.
+        # The first try uses the best centre of each order; later tries use one of the best centres.
         several = CANDIDATES if clusters >= SEVERAL and failed else 1
         useless = int(np.argsort(losses)[generator.integers(several)])
         worst = int(np.argsort(-errors)[generator.integers(several)])

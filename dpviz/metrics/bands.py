@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 #: Quantiles at the ends of the band; nine of ten draws are between them.
 LOW, HIGH = 0.05, 0.95
 
-#: Probability that an interval for a median holds it.
+#: Probability that an interval for a median contains the median.
 CONFIDENCE = 0.99
 
 #: Smallest number of draws for these quantiles. With fewer draws, the band contains all draws.
@@ -22,7 +22,7 @@ ENOUGH = round(1 / LOW) - 1
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """Mean, median, 5% and 95% quantile of one score; of few draws the lowest and the highest."""
+    """Mean, median, 5% and 95% quantile of one score; for few draws, lowest and highest value."""
 
     mean: float
     median: float
@@ -31,7 +31,7 @@ class Band:
 
 
 def band(values: ArrayLike) -> Band:
-    """Summarize the values (R >= 1,) of one score; if all are whole, the ends are whole."""
+    """Summarize the values (R >= 1,) of one score; from whole values, the ends are whole, too."""
     found = np.asarray(values, dtype=float)
     low, median, high = quantiles(found, (LOW, 0.5, HIGH))
     if np.array_equal(found, np.rint(found)):
@@ -41,11 +41,11 @@ def band(values: ArrayLike) -> Band:
 
 
 def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> list[float]:
-    """Quantiles of values (R,), which may be infinite; all are NaN if one value is.
+    """Quantiles of values (R,), which may be infinite; all are NaN if one value is NaN.
 
-    The draw of rank r among n is the quantile r / (n + 1): on average (s - r) / (n + 1) of further
-    draws are between the ranks r < s, so the band covers nine of ten if n >= 19 (NumPy's default:
-    86% with 50 draws). Hyndman, Fan 1996, type 6.
+    The draw of rank r among n draws is the quantile r / (n + 1). On average, (s - r) / (n + 1) of
+    further draws are between ranks r < s, so the band covers nine of ten draws if n >= 19 (NumPy's
+    default covers 86% with 50 draws). Hyndman, Fan 1996, type 6.
     """
     if np.isnan(values).any():
         return [math.nan] * len(shares)
@@ -60,8 +60,8 @@ def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> list[floa
 def sign_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Ends of the interval of the sign test for the median of a distribution, from values (R,).
 
-    It holds the median with a probability of at least ``confidence``, for any distribution; with
-    too few values (99%: fewer than 8), its ends are infinite. Conover (1999), section 3.2.
+    It contains the median with a probability of at least ``confidence``, for any distribution. With
+    too few values (fewer than 8 for 99%), its ends are infinite. Conover (1999), section 3.2.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     # Whole numbers, because 2 to the power of many draws is too large for a float.
@@ -80,7 +80,7 @@ def band_words(draws: int) -> str:
 
 
 def end_names(least: int, most: int = 0) -> tuple[str, str]:
-    """Names of the table columns for the ends of bands of ``least`` draws, or up to ``most``."""
+    """Names of table columns for the ends of bands with ``least`` draws, or up to ``most``."""
     if least >= ENOUGH:
         return "5%", "95%"
     return ("5% or lowest", "95% or highest") if most >= ENOUGH else ("lowest", "highest")

@@ -13,7 +13,7 @@ from dpviz.base.lazy import optimize
 def match(
     true: NDArray[np.float64], private: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Match centres (K, d) one to one with the smallest sum of squares: rows, and their order."""
+    """Match centres (K, d) one to one with the smallest sum of squares; return both positions."""
     return optimize.linear_sum_assignment(_squares(true, private))  # type: ignore[no-any-return]
 
 
@@ -27,8 +27,8 @@ def matched_f_measure(table: NDArray[np.int64]) -> float:
     """F-measure of clusters that are matched one to one, weighted by the true clusters' sizes.
 
     A pair U, V of the table (K, K') has P = |U and V| / |V| and R = |U and V| / |U|; the score is
-    the mean of 2 P R / (P + R). Zhang, Liu, Wang 2018, whose formula is not readable in our copy,
-    and who pair clusters of the same number.
+    the mean of 2 P R / (P + R). Zhang, Liu, Wang 2018 pair clusters that have the same number, but
+    their formula is not readable in our copy.
     """
     rows, columns = optimize.linear_sum_assignment(table, maximize=True)
     common = table[rows, columns]
@@ -42,10 +42,11 @@ def matched_f_measure(table: NDArray[np.int64]) -> float:
 class Placement:
     """The positions of private centres, each of which belongs to its nearest true centre.
 
-    ``owner`` (K',); true centres with none (``alone``) or several (``crowded``); private centres
-    ``far``: over half the way from theirs to the next true centre; ``one_each``: true centres with
-    exactly one, not far. For equal numbers, ``alone`` is one direction of the centroid index of
-    Fränti, Rezaei, Zhao 2014 (Pattern Recognition 47, 3034-3045).
+    ``owner`` (K',) is this true centre; ``alone`` are true centres without a private centre, and
+    ``crowded`` are those with several. Private centres are ``far`` if they are over half the way
+    from their owner to the next true centre. ``one_each`` counts true centres with exactly one
+    private centre, if it is not far. For K = K', ``alone`` is one direction of the centroid index
+    of Fränti, Rezaei, Zhao 2014 (Pattern Recognition 47, 3034-3045).
     """
 
     owner: NDArray[np.intp]
@@ -56,7 +57,7 @@ class Placement:
 
 
 def placement(true: NDArray[np.float64], private: NDArray[np.float64]) -> Placement:
-    """Compare private centres (K', d) with true centres (K, d), both at least 1, in equal units."""
+    """Compare private centres (K', d) with true centres (K, d) in equal units; no number is 0."""
     squares = _squares(true, private)
     owner, distance = squares.argmin(axis=0), squares.min(axis=0)
     between = _squares(true, true)
@@ -74,9 +75,9 @@ def placement(true: NDArray[np.float64], private: NDArray[np.float64]) -> Placem
 
 
 def owners_first(true: NDArray[np.float64], private: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Order of private centres (K', d) in which place k has the nearest centre of true centre k.
+    """Order of private centres (K', d): place k has the private centre nearest to true centre k.
 
-    Places of true centres without a private one, and places from K on, get the others.
+    Places of true centres without a private centre, and places from K on, get the other centres.
     """
     squares = _squares(true, private)
     owner, distance = squares.argmin(axis=0), squares.min(axis=0)

@@ -30,9 +30,9 @@ def matched_numbers(
 ) -> NDArray[np.intp]:
     """New label for each private label: the label of its matched true cluster, 0 for noise.
 
-    Clusters (1, 2, ... without gaps) are matched one to one, with as many shared cells as possible,
-    but not the private labels ``new``; unmatched ones get the next labels. Shape (private clusters
-    + 1,).
+    Clusters (1, 2, ... without gaps) are matched one to one, with as many shared cells as possible.
+    The private labels ``new`` are not matched; unmatched clusters get the next labels. The result
+    has the shape (private clusters + 1,).
     """
     table = contingency(true, private)[1:, 1:]
     table[:, np.asarray(new, dtype=np.intp) - 1] = 0
@@ -48,9 +48,9 @@ def matched_numbers(
 def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     """Dissimilarity of significant grids and clusters, DSG_C: 0 if both label grids agree.
 
-    Clusters are matched one to one at least cost: max(|Ci minus Cj|, |Cj minus Ci|) cells for a
-    pair, the size for an unmatched cluster; divided by the number of truly significant cells. Chen,
-    Yu, Chirkova, section 6.1, where only true clusters can be unmatched; here either may have more.
+    DSG_C is the lowest cost of a one-to-one matching, divided by the number of truly significant
+    cells. A pair costs max(|Ci minus Cj|, |Cj minus Ci|) cells, an unmatched cluster its own size.
+    Chen, Yu, Chirkova, section 6.1, but here private clusters can be unmatched, too.
     """
     table = contingency(true, private)
     sizes_true, sizes_private = table.sum(axis=1)[1:], table.sum(axis=0)[1:]
@@ -65,7 +65,7 @@ def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
 
 
 def cells_wrong(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
-    """Share (0 to 1) of the cells of either clustering that are not in matched clusters of both."""
+    """Share (0 to 1) of all cells in clusters that are not in both clusters of a matched pair."""
     common = contingency(true, private)[1:, 1:]
     right = common[optimize.linear_sum_assignment(common, maximize=True)].sum()
     either = int(np.count_nonzero((true > 0) | (private > 0)))
@@ -75,8 +75,8 @@ def cells_wrong(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
 def ocm(table: NDArray[np.int64]) -> float:
     """Share of points outside the best one-to-one matching of the two labelings' classes.
 
-    Optimal class matching, Chen, Yu, Chirkova, section 6.2. Unlike there, label 0 (not significant)
-    is a class like the clusters, and either labeling may have more.
+    Optimal class matching, Chen, Yu, Chirkova, section 6.2. Unlike in the paper, label 0 (not
+    significant) is a class like the clusters, and either labeling may have more classes.
     """
     rows, columns = optimize.linear_sum_assignment(table, maximize=True)
     return float(1 - table[rows, columns].sum() / max(int(table.sum()), 1))
@@ -85,8 +85,8 @@ def ocm(table: NDArray[np.int64]) -> float:
 def two_ce(table: NDArray[np.int64]) -> float:
     """Share of the pairs of points that are together in one labeling but not in the other.
 
-    2-combination enumeration, Chen, Yu, Chirkova, section 6.2, without a list: for row and column
-    sums a_i and b_j, sum C(a_i, 2) + sum C(b_j, 2) - 2 sum C(n_ij, 2). Label 0 is a class, too.
+    2-combination enumeration, Chen, Yu, Chirkova, section 6.2, from row sums a_i and column sums
+    b_j, without a list: sum C(a_i, 2) + sum C(b_j, 2) - 2 sum C(n_ij, 2). Label 0 is a class, too.
     """
     n = int(table.sum())
     if n < 2:
@@ -104,9 +104,9 @@ def _pairs(numbers: NDArray[np.int64]) -> int:
 def f_measure(table: NDArray[np.int64]) -> float:
     """F-measure with the true classes as reference; noise is a separate class.
 
-    Of points if the table counts records, otherwise of cells, where it is high whenever most are
-    noise. Hu, Yang, Bai, equations 13 to 16 with beta = 1: each true class is matched with the
-    cluster with the highest 2 n_ij / (n_i + n_j), maybe the same, and weighted by size.
+    The table counts records or cells. For cells, the score is high whenever most cells are noise.
+    Hu, Yang, Bai, equations 13 to 16 with beta = 1: each true class has its size as weight and is
+    matched with the cluster with the highest 2 n_ij / (n_i + n_j); classes may share a cluster.
     """
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     both = rows[:, None] + columns[None, :]
@@ -117,7 +117,8 @@ def f_measure(table: NDArray[np.int64]) -> float:
 def adjusted_rand(table: NDArray[np.int64]) -> float:
     """Adjusted Rand index (Hubert, Arabie 1985).
 
-    The number of pairs that both labelings join, minus its expected value, by its largest value.
+    The number of pairs that both labelings join, minus its expected value, divided by the largest
+    value of this difference.
     """
     joined, n = _pairs(table), int(table.sum())
     true, private, pairs = _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0)), n * (n - 1) // 2
@@ -129,10 +130,10 @@ def adjusted_rand(table: NDArray[np.int64]) -> float:
 
 
 def adjusted_mutual_information(table: NDArray[np.int64]) -> float:
-    """Adjusted mutual information, by the mean of the two entropies.
+    """Adjusted mutual information, normalized by the mean of the two entropies.
 
-    Vinh, Epps, Bailey 2010. As in scikit-learn, 1 if both labelings have the same classes, even
-    with other numbers, or if random labelings of these sizes are always equal.
+    Vinh, Epps, Bailey 2010. As in scikit-learn, it is 1 if both labelings have the same classes,
+    even with other labels, or if random labelings of these sizes are always equal.
     """
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     filled = table[np.ix_(rows > 0, columns > 0)]
@@ -161,9 +162,9 @@ def _expected_mutual_information(rows: NDArray[np.float64], columns: NDArray[np.
 
     Vinh, Epps, Bailey 2010, with an error below 1e-8 for 2^53 points. Let M be the hypergeometric
     overlap of classes with a and b points. Then E[M/n log(n M/(a b))] = a b/n^2 E[log(n (1 + X)/(a
-    b))], X hypergeometric with n - 1, a - 1, b - 1: a sum of Bernoulli variables (Vatutin,
-    Mikhailov 1982). So Bernstein's inequality bounds its tails, and its characteristic function is
-    below exp(-sd^2 (1 - cos t)): a quarter of a standard deviation is a small enough step.
+    b))] with X hypergeometric (n - 1, a - 1, b - 1). X is a sum of Bernoulli variables (Vatutin,
+    Mikhailov 1982), so Bernstein's inequality bounds its tails. The characteristic function of X is
+    below exp(-sd^2 (1 - cos t)), so steps of a quarter of a standard deviation are small enough.
     """
     n = rows.sum()
     a_sizes, a_times = np.unique(rows, return_counts=True)

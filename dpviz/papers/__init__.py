@@ -20,7 +20,7 @@ ROWS: tuple[Row, ...] = tuple(row for _, rows in _READ for row in rows)
 
 
 def headlines(rows: Sequence[Row]) -> dict[Evidence, str]:
-    """For each kind of evidence, one sentence: how many rows are in each state."""
+    """One sentence for each kind of evidence, with the number of rows in each state."""
     groups = {name: [row for row in rows if row.evidence == name] for name in EVIDENCE}
     return {name: _counted(name, group) for name, group in groups.items() if group}
 

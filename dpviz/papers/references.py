@@ -17,7 +17,7 @@ ABSTRACT = "See what privacy costs: clustering with and without differential pri
 LICENCE = "Apache-2.0"
 AUTHOR = "The dpviz maintainers"
 
-#: Year of the version, and the project's address on the web; "" while it has none.
+#: Year of the version, and the project's address on the web; "" if it has no address.
 YEAR, ADDRESS = 2026, ""
 
 _READ = read_beside(__file__, Any)
@@ -115,7 +115,7 @@ def keys(*cards: Card) -> list[str]:
 
 
 def references(*cards: Card) -> str:
-    """Return BibTeX entries of the source papers of methods, and of dpviz, with the sections."""
+    """Return BibTeX entries of methods' source papers and of dpviz; comments name the sections."""
     comments = [f"% {escaped(card.title)}: {escaped(card.source)}" for card in cards]
     papers = dict.fromkeys(one.bibtex for card in cards for one in cited(card))
     return "\n".join([*comments, *papers, our_bibtex()])

@@ -35,7 +35,7 @@ STATES: tuple[State, ...] = get_args(State)
 
 Kind = Literal["algorithm", "theorem", "definition", "setting", "figure", "table", "number"]
 
-#: What a row is evidence for. Only results can speak for or against a paper.
+#: What a row is evidence for. Only results can confirm or refute a paper.
 Evidence = Literal["result", "proof", "code", "data", "text"]
 
 #: Title of each kind of evidence, and what it shows.
@@ -43,7 +43,7 @@ EVIDENCE: dict[Evidence, tuple[str, str]] = read_table_file(
     Path(__file__).with_name("evidence.toml"), Mapping[str, tuple[str, ...]]
 )
 
-#: Evidence of a measured row, if the row names no other.
+#: Evidence of a measured row, if the row does not name another kind.
 _USUAL: dict[Kind, Evidence] = {
     "algorithm": "code", "definition": "code", "setting": "code", "table": "data",
     "theorem": "result", "figure": "result", "number": "result",
@@ -86,9 +86,9 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """A measured number, with a confidence interval (exact: both ends are the value).
+    """A measured number with a confidence interval; for an exact number, both ends are the value.
 
-    An infinite end: only a bound is measured. ``how``: data, seeds and settings.
+    If an end is infinite, only a bound is measured. ``how``: data, seeds and settings.
     """
 
     value: float
@@ -102,9 +102,9 @@ class Measured:
 class Claim:
     """The range in which a measured number must be, according to the paper's statement.
 
-    ``rounding``: half a unit of the last digit that the paper prints. Further differences are close
-    at best: ``averaged``, the draws of the paper's average, which has an error; ``margin``, a
-    difference that we allow for the reason ``why``.
+    ``rounding``: half a unit of the last digit that the paper prints. Two other differences are
+    "close" at best: the error of the paper's average of ``averaged`` draws, and the ``margin`` that
+    we allow (reason: ``why``).
     """
 
     low: float = -math.inf
@@ -131,16 +131,16 @@ class Claim:
         return ERRORS * found.error * math.sqrt(found.draws / self.averaged)
 
     def is_vague(self, found: Measured) -> bool:
-        """Whether the paper's average has an error as large as itself, so that it tells nothing."""
+        """Whether the paper's average says nothing, since its error is as large as itself."""
         return self.averaged > 0 and self.theirs(found) >= abs(self.low)
 
     def judge(self, found: Measured) -> State:
         """Compare the confidence interval of a number with the paper's range.
 
-        As printed: the whole interval is in the range; close: in the range with the margin and the
-        error of the paper's average, unless that error is as large as the average; differs: no
-        number in common, whatever that error is; otherwise the draws can't tell. So a wider
-        interval is never judged kinder.
+        As printed: the whole interval is in the range. Close: it is in the range with the margin
+        and the error of the paper's average, unless this error is as large as the average. Differs:
+        they have no number in common, also with this error. Otherwise the draws can't tell. So a
+        wider interval never gets a better verdict.
         """
         low, high = found.interval
         least, most = self.ends(found)
@@ -175,15 +175,14 @@ def _spelled(text: str) -> str:
 class Row:
     """One statement of a paper and our result: a table of the paper's TOML file.
 
-    ``name``: number of the paper and a word. ``place`` and ``printed``: of the statement, in our
-    words. ``where``: module or attribute that implements it. ``link``: page of the app, in the file
-    ``page?name=value``. ``claim``: in the file ``number``, ``at_least`` or ``at_most``; without
-    one, the state is ``declared``, never as printed. ``about``: evidence that is not usual for the
-    kind. ``measure`` ("chen.bound" in
-    ``tests/benchmarks/papers/chen.py``) takes ``given``. ``shown_as``: format of ``value``.
-    ``condition``: the claim says when the statement says anything; otherwise it is true, but empty.
-    ``proof``: page with a proof, which a measurement can only refute. ``slow``: too long for a
-    test. ``why``: reason why it is not as printed.
+    ``name``: number of the paper and a word. ``place`` and ``printed``: the statement's place and
+    text, in our words. ``where``: module or attribute that implements it. ``link``: page of the app
+    (in the file: ``page?name=value``). ``claim``: ``number``, ``at_least`` or ``at_most`` in the
+    file; without a claim, the state is ``declared``, never as printed. ``about``: evidence if it is
+    not the usual kind. ``measure`` ("chen.bound" in ``tests/benchmarks/papers/chen.py``) takes
+    ``given``. ``shown_as``: format of ``value``. ``condition``: if the claim does not hold, the
+    statement is true, but says nothing. ``proof``: page with a proof, which a measurement can only
+    refute. ``slow``: takes too long for a test. ``why``: reason why the result is not as printed.
     """
 
     name: str
@@ -236,7 +235,7 @@ class Row:
 
     @property
     def needs(self) -> str:
-        """Range in which the interval must be; empty if it is the printed number or proved."""
+        """Range in which the interval must be; empty for the printed number itself or a proof."""
         claim, found = self.claim, self.measured
         if claim is None or found is None or self.proof:
             return ""
@@ -269,7 +268,7 @@ class Row:
 
     @property
     def difference(self) -> str:
-        """Readable difference; if the draws do not decide, also the number of draws that would."""
+        """Readable difference; if the draws don't decide, also how many draws would decide."""
         found = self.measured
         if self.claim is None or found is None:
             return ""

@@ -1,7 +1,7 @@
-"""Content of a budget file: the sources, the debits, and the log of records that stores them.
+"""Content of a budget file: sources, debits, and the log of records that stores both.
 
-Debits are integers in micro-epsilon (1e-6), rounded down, and the release runs with what was
-granted. They are returned as decimal fractions, for which a float has enough digits.
+Debits are integers in micro-epsilon (1e-6), rounded down, and the release runs with the granted
+epsilon. Functions return debits as decimal fractions, for which a float has enough digits.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def micro(name: str, value: object) -> int:
 
 
 class DamagedError(Exception):
-    """Raised if the content is not from this module; its message follows the name of the file."""
+    """Raised if this module did not write the content; the message follows the name of the file."""
 
 
 @dataclass
@@ -139,7 +139,7 @@ class Log:
     totals: dict[str, int] = field(default_factory=dict)
     spent: dict[str, int] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
-    #: Source for which each file was read, with three keys: file, path, and number (with the file).
+    #: Source for which each file was read, by three keys: file, path, and number (with the file).
     origins: dict[Origin, str] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     numbers: dict[str, tuple[str, Origin]] = field(default_factory=dict)
@@ -240,13 +240,13 @@ class Log:
         """Source for which some of these files were read before; None if all files are new.
 
         A known file is recognized by its path, by its folder's path, by its content, and by its
-        number on the disk, which survives renaming but may be reused after a deletion: so the
-        number counts only if the caller names the source (``proposed``: the name that a new one
-        would get). The content, too, counts only then, because one record decides whether two
-        contents are equal, and no record may decide which source is debited. The name of an upload,
-        a path without a folder, only asks, because other data may have the same name. Raises
-        PrivacyRefusal if the files belong to another or to several sources, or if none is named and
-        it is not clear.
+        number on the disk. The number survives renaming, but may be reused after a deletion. So it
+        counts only if the caller names the source (``proposed``: the name that a new source would
+        get). The content counts only then, too: one record decides whether two contents are equal,
+        but no record may decide which source is debited. The name of an upload (a path without a
+        folder) only leads to a question, because other data may have the same name. Raises
+        PrivacyRefusal if the files belong to another source or to several, or if no source is named
+        and it is not clear.
         """
         sure: dict[str, Origin] = {}
         doubtful: dict[str, Origin] = {}
@@ -313,7 +313,7 @@ class Log:
         return next(iter(sure or doubtful or same), None)
 
     def account(self, name: str) -> Account:
-        """Account of a source; `name` is the first spelling of its name."""
+        """Account of a source; ``name`` is the spelling with which it was opened."""
         total, spent = self.totals[name], self.spent[name]
         return Account(
             id=name,
@@ -325,7 +325,7 @@ class Log:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two paths may be of versions of one table; the name of an upload has no folder."""
+    """Whether two paths may be versions of one table; the name of an upload has no folder."""
     if not os.path.dirname(one) or not os.path.dirname(other):
         one, other = os.path.basename(one), os.path.basename(other)
     return bool(one and other) and _kind(one) == _kind(other)

@@ -13,7 +13,7 @@ from dpviz.privacy.ledger import Neighbours
 #: Above this epsilon the factor e^epsilon has no practical meaning.
 _SPEAKING = math.log(1e6)
 
-#: A promise is little if a certainty, from a prior of 50%, may exceed this percentage.
+#: A promise is called little if a certainty may exceed this percentage, from a prior of 50%.
 LITTLE = 90.0
 
 #: Number of records of one person in the example for the case that the unit is a record.
@@ -55,7 +55,7 @@ def guess_words(epsilon: float, unit: str) -> str:
 
 
 def scale_words(epsilon: float) -> str:
-    """Compare an epsilon with a scale, with others, and with several releases of the same."""
+    """Compare an epsilon with a scale, with other epsilons, and with several such releases."""
     others = [f"{_right(one)} with ε {one:g}" for one in (0.1, 1, 3, 10)]
     more = [f"{_right(many * epsilon)} after {many}" for many in (2, 5, 10)]
     return (
@@ -167,7 +167,7 @@ def explain_epsilon(epsilon: float, neighbours: Neighbours, *, persons: bool = F
 
 @dataclass(frozen=True, kw_only=True)
 class Precedent:
-    """One published use of differential privacy: epsilon with its period, unit, how it differs."""
+    """One published use of differential privacy: epsilon with its period, unit, and differences."""
 
     who: str
     year: int

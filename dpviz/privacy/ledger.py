@@ -25,7 +25,7 @@ class Neighbours:
     """Pairs of data sets whose output probabilities may differ by at most the factor e^epsilon.
 
     ``"add_remove"``: one data set has one privacy unit more; ``"replace_one"``: one unit is
-    exchanged, and their number is public. ``cap``: maximum number of records of one unit.
+    exchanged, and the number of units is public. ``cap``: maximum number of records of one unit.
     """
 
     relation: Relation = "add_remove"
@@ -47,7 +47,7 @@ class Neighbours:
 
     @property
     def multiplier(self) -> int:
-        """Number of records in which neighbours differ, by which sensitivities are multiplied."""
+        """Number of records in which neighbours differ; sensitivities are multiplied by it."""
         return self.cap * (2 if self.relation == "replace_one" else 1)
 
 
@@ -55,10 +55,10 @@ class Neighbours:
 class Spend:
     """One use of the budget, recorded by the mechanism itself.
 
-    ``sensitivity``: largest change between neighbours, in L1 or the K-norm. ``scale``: of the
-    noise; for an exponential mechanism, the score difference that makes an outcome e times less
-    likely. ``"sequential"`` spends add up; of consecutive ``"parallel"`` spends of one step, which
-    depend on disjoint records, only the largest counts.
+    ``sensitivity``: largest change between neighbours, in L1 or the K-norm. ``scale`` of the noise;
+    for an exponential mechanism, the score difference that makes an outcome e times less likely.
+    ``"sequential"`` spends add up. ``"parallel"`` spends of one step depend on disjoint records, so
+    only the largest counts.
     """
 
     step: str
@@ -69,7 +69,7 @@ class Spend:
 
     @property
     def together(self) -> float | None:
-        """For a finer nested release: budget of it and all coarser ones; None otherwise."""
+        """Budget of a finer nested release and all coarser releases; None for other spends."""
         whole = self.sensitivity / self.scale if self.scale else 0.0
         return whole if whole > self.epsilon * (1 + _ROUNDING) else None
 

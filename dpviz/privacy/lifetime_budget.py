@@ -1,17 +1,17 @@
-"""The lifetime budget of data sources: one SQLite file, in which each release first makes a debit.
+"""The lifetime budget of data sources: one SQLite file, which stores a debit before each release.
 
-The owner names each source: a hash of the content would change with one more record and open a new
-budget. Each debit stores which files are read; these are refused later under another source, even
-if renamed or copied (:meth:`Log.owner`). A content is stored as a code with a key of this user's
-folder, so without the key the budget file says nothing about it. A debit is final: a crash after it
-loses budget, never privacy.
+The owner names each source, because a hash of the content would change with one more record and
+open a new budget. Each debit stores which files are read. Later, another source can't use these
+files, even if they are renamed or copied (:meth:`Log.owner`). The content of a file is stored as a
+code with a key of this user's folder, so the budget file says nothing about it without the key. A
+debit is final: a crash after it loses budget, never privacy.
 
 Records never change, and each hash covers the previous record, so an edited, forged, moved or
 deleted record is detected. A note in this user's folder (:func:`dpviz.base.home.home_folder`) has
-the newest hash, so an older copy or a file with recomputed hashes is, too. Not detected: a new file
-that replaces the old; an older file whose note was also restored or removed, or on another computer
-or of another user; the same data under another name in a changed file, in a copied folder, packed
-where it was not before, or in memory. Anyone who can write both file and note is trusted.
+the newest hash, so an older copy or a file with recomputed hashes is detected, too. Not detected: a
+new file that replaces the old one; an older file if its note was also restored or removed, or if
+another computer or user has it; the same data under another name in a changed file, in a copied
+folder, in a newly packed file, or in memory. Anyone who can write both file and note is trusted.
 """
 
 from __future__ import annotations
@@ -87,17 +87,17 @@ _REASONS = {
     sqlite3.SQLITE_READONLY: "can't be written: check permissions of file and folder",
 }
 
-#: Held while a file is created: closing its handle releases all locks of this process on it.
+#: Lock while a file is created, because closing its handle releases this process's locks on it.
 _making = threading.Lock()
 
 
 class Budget:
     """Lifetime budgets in one file; safe for several threads and processes of one machine.
 
-    Every call reopens the file, which its first source creates and only its user may read; it
-    raises InputError if the file can't be used. SQLite's locks fail on network folders. ``unnoted``
-    says why an older copy of the file, or a copy of released data, would not be detected (no note
-    or no key in this user's folder), or is empty; releases continue.
+    Every call reopens the file, and raises InputError if the file can't be used. The first source
+    creates the file, and only its user may read it. SQLite's locks fail on network folders.
+    ``unnoted`` says why an older copy of the file, or a copy of released data, would not be
+    detected (no note or no key in this user's folder); otherwise it is empty. Releases continue.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -129,7 +129,7 @@ class Budget:
     def owner(
         self, origins: Sequence[Origin], source: str | None = None, proposed: str | None = None
     ) -> str | None:
-        """Source for which some of these files were read before; errors as :meth:`Log.owner`."""
+        """Source for which some of these files were read before; errors as in :meth:`Log.owner`."""
         if not origins or not self.exists():
             return None
         with self._transaction() as log:
@@ -154,15 +154,15 @@ class Budget:
     ) -> Entry:
         """Debit epsilon from a source's budget and write it to disk, before any noise is drawn.
 
-        Returns the entry, with whose epsilon (rounded down to whole micro-epsilon) the release must
-        run. ``what`` has public plain values, nothing derived from the data; values named in
-        ``alike`` must be equal in all entries of a source, because epsilons for different
+        Returns the entry; the release must run with the entry's epsilon, which is rounded down to
+        whole micro-epsilon. ``what`` has public plain values, nothing derived from the data. Values
+        named in ``alike`` must be equal in all entries of a source, because epsilons for different
         neighbours don't add up. A new source (``total`` as for :meth:`open`) and its first debit
-        are written together or not at all; from now on ``origins`` belong to it. Raises
+        are written together or not at all; then the ``origins`` belong to the source. Raises
         PrivacyRefusal if less remains or the files belong to another source.
         """
-        # Without a random text in each entry, two copies of the file with the same debit within one
-        # second would have the same hash, and the note would match both.
+        # Each entry has a random text. Without it, two copies of the file with the same debit in
+        # one second would have the same hash, and the note would match both copies.
         asked = micro("epsilon", epsilon)
         _json(what)  # check before a file is created
         opening = None if total is None else micro("total", total)
@@ -209,7 +209,7 @@ class Budget:
             return [log.account(name) for name in log.totals]
 
     def __str__(self) -> str:
-        """``budget file "..."``; of a long path, only the end is shown."""
+        """``budget file "..."``; for a long path, only its end."""
         path = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(self.path))
         return f'budget file "{path if len(path) <= 80 else "..." + path[-77:]}"'
 
@@ -247,9 +247,8 @@ class Budget:
 
     def _place(self, *, create: bool) -> _Place:
         """Real path of the file, created on request; refuse a file that has a second name."""
-        # SQLite derives the journal's name from the name with which the file was opened. With
-        # another name it misses the journal of a crash, and later overwrites debits that were made
-        # meanwhile.
+        # SQLite derives the journal's name from the name with which the file was opened. Under
+        # another name, it misses the journal of a crash, and later overwrites newer debits.
         try:
             with _making:
                 if create:
@@ -307,7 +306,7 @@ class Budget:
     def _note(self, log: Log) -> None:
         """Write the newest record to the note; refuse a file that lacks the noted record."""
         self.unnoted = self._found_none
-        # Only records on the disk: after a crash here, the user could no longer use the file.
+        # Note only records on the disk: otherwise nobody could use the file after a crash here.
         if not log.stored:
             return
         try:
@@ -335,7 +334,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class _Place:
-    """A file by its real name, with values that distinguish it from another file with that name."""
+    """A file by its real name, and values that distinguish it from other files with that name."""
 
     path: Path
     device: int
@@ -439,7 +438,7 @@ def _noted(note: Path) -> tuple[int, str] | None:
 
 
 def _kept(origins: Sequence[Origin]) -> list[Origin]:
-    """Origins as a budget file has them; without contents if their key can't be read or made."""
+    """Origins as a budget file stores them; without contents if their key can't be read or made."""
     kept = [one for one in origins if not one.is_content]
     with suppress(InputError, OSError):
         kept += [one.keyed(_key()) for one in origins if one.is_content]

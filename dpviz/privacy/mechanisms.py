@@ -1,4 +1,4 @@
-"""The mechanisms of all methods; each records its spend. :mod:`.secure` has those of releases."""
+"""The mechanisms of all methods; each records its spend. Releases use :mod:`.secure`."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ class Level(NamedTuple):
 class Gradual:
     """Gradual releases of the same values; at first, only the coarsest release is paid for.
 
-    ``noisy`` is number ``known`` of the levels, the finest that is paid for. Only the accountant
-    may read ``values`` and ``releases``. ``closed``: they were split, so no finer release is
-    possible.
+    ``noisy`` is the release of level ``known``, the finest paid level. Only the accountant may read
+    ``values`` and ``releases``. ``closed``: they were split, so no finer release is possible.
     """
 
     levels: tuple[Level, ...]
@@ -51,7 +50,7 @@ class Accountant:
     """Adds noise only together with a spend on the ledger, and refuses spends over budget.
 
     ``epsilon`` is the whole budget. ``sensitivity`` bounds the L1 change of the values if a record
-    is added or removed; mechanisms multiply it for other neighbours. All raise PrivacyRefusal if
+    is added or removed; mechanisms multiply it for other neighbours. They raise PrivacyRefusal if
     the budget does not suffice. ``step`` names the spend and the noise stream.
     """
 
@@ -72,8 +71,8 @@ class Accountant:
     def hide(self, changed: int) -> None:
         """Add the noise for ``changed`` records in all further steps, for any neighbours.
 
-        For published variants whose paper counts another number; their claim fails, as their card
-        says.
+        This is for published variants whose paper uses another number; their card says that the
+        claim fails.
         """
         self._changed = changed
 
@@ -91,9 +90,9 @@ class Accountant:
         """Laplace mechanism on rows (K, m) that depend on disjoint records, with budgets (K,).
 
         Row k gets Lap(sensitivity / epsilon_k); the cost is the largest budget (parallel
-        composition). This is also true for neighbours that differ in m records of different rows:
-        scales are m times as large, and if m_k records change row k, the cost is the sum of m_k
-        epsilon_k / m.
+        composition). This also holds for neighbours that differ in m records of different rows:
+        scales are m times as large, and the cost is the sum of m_k epsilon_k / m if m_k records
+        change row k.
         """
         with self._all_or_nothing():
             scales = [
@@ -110,12 +109,12 @@ class Accountant:
     ) -> Gradual:
         """Gradual release (Koufogiannis, Han, Pappas 2015) of whole numbers.
 
-        Level k is the values + two-sided geometric noise, P(x) proportional to exp(-abs(x)
-        epsilon_k / sensitivity), and a random function of only the next finer level, so all levels
-        cost as much as the finest. This call pays for the coarsest level, :meth:`finer` for finer
-        ones. Budgets, from the coarsest, are rounded down to multiples of the floating-point
-        spacing at the last, so that differences are exact. Raises PrivacyRefusal if the budget does
-        not suffice for the finest level.
+        Level k is the values plus two-sided geometric noise, P(x) proportional to exp(-abs(x)
+        epsilon_k / sensitivity). It is a random function of only the next finer level, so all
+        levels together cost as much as the finest. This call pays for the coarsest level,
+        :meth:`finer` for finer levels. Budgets (coarsest first) are rounded down to multiples of
+        the floating-point spacing at the last budget, so that differences are exact. Raises
+        PrivacyRefusal if the budget does not suffice for the finest level.
         """
         levels = exact_levels(levels)
         self._check_levels(levels)
@@ -139,13 +138,13 @@ class Accountant:
         return gradual.noisy
 
     def split(self, gradual: Gradual, where: Mask, numbers: Numbers) -> tuple[Floats, Floats]:
-        """Finest release of the values in ``where``, and noisy numbers of only the other values.
+        """Finest release of the values in ``where``; of the other values, only noisy numbers.
 
         ``where`` comes from earlier releases. ``numbers`` are whole numbers that one record changes
         by at most the sensitivity (L1), and only if it changes a value outside ``where``. Both are
         parallel: together they cost the difference of the budgets, and no finer release can follow.
-        For neighbours that differ in m records, noise is m times as large; if m_1 change values in
-        ``where`` and m_2 others, the cost is (m_1 + m_2) / m of it.
+        For neighbours that differ in m records, noise is m times as large. If m_1 records change
+        values in ``where`` and m_2 change others, the cost is (m_1 + m_2) / m of the difference.
         """
         with self._all_or_nothing():
             part = self._spend_on(gradual, len(gradual.levels) - 1, "parallel")
@@ -203,9 +202,9 @@ class Accountant:
     ) -> Floats:
         """K-norm mechanism (Hardt, Talwar 2010) on rows (m, D) that depend on disjoint records.
 
-        Noise z has a density proportional to exp(-epsilon * norm(z) / sensitivity), in the norm
-        :func:`k_norm`: one record changes the last ``ball`` columns of one row by a vector of
-        bounded length, and each other by a bounded amount.
+        Noise z has a density proportional to exp(-epsilon * norm(z) / sensitivity), with the norm
+        :func:`k_norm`. One record changes one row: the last ``ball`` columns by a vector of bounded
+        length, and each other column by a bounded amount.
         """
         scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
         return self._add_k_norm(step, values, scale, ball)
@@ -225,9 +224,9 @@ class Accountant:
     ) -> int:
         """Choose a public candidate by its score (m,), with Gumbel noise (exponential mechanism).
 
-        One record changes each score by at most ``sensitivity``. If it moves all in one direction
-        (``monotone``), half the noise suffices; also for an exchange, which removes and adds a
-        record, each at half the budget.
+        One record changes each score by at most ``sensitivity``. If it moves all scores in one
+        direction (``monotone``), half the noise suffices. This holds for an exchange, too, which
+        removes and adds a record, each at half the budget.
         """
         factor = 1.0 if monotone else 2.0
         scale = self._spend(step, sensitivity, epsilon, factor, "sequential")
@@ -308,7 +307,7 @@ def exact_levels(levels: Sequence[Level]) -> tuple[Level, ...]:
 def geometric(unit: Floats, scale: float) -> Floats:
     """Two-sided geometric noise, P(x) proportional to exp(-abs(x) / scale), from Laplace noise.
 
-    The same quantile of both distributions: 0 gives 0, and noise grows smoothly with the scale.
+    Both numbers are the same quantile. So 0 gives 0, and noise grows smoothly with the scale.
     """
     # P(abs(x) >= k) = 2 q^k / (1 + q), q = exp(-1 / scale). Unit Laplace: P(abs(x) >= t) = e^-t.
     more = math.log(2) - math.log1p(math.exp(-1 / scale))
@@ -320,9 +319,9 @@ def stay_chance(coarse: float, fine: float) -> float:
     """Probability that a coarser release equals the next finer release, by their noise scales.
 
     Two-sided geometric noise with parameter q has the characteristic function (1 - q)^2 / abs(1 - q
-    e^it)^2. The quotient for the coarse and the fine noise is s + (1 - s) times that of the coarse,
-    s = (sinh(1 / (2 coarse)) / sinh(1 / (2 fine)))^2. So no noise is added with probability s, and
-    otherwise the coarse release's noise.
+    e^it)^2. This function of the coarse noise, divided by that of the fine noise, is s + (1 - s)
+    times the function of the coarse noise, with s = (sinh(1 / (2 coarse)) / sinh(1 / (2 fine)))^2.
+    So no noise is added with probability s, otherwise the coarse release's noise.
     """
     return math.exp(2 * (_log_sinh(0.5 / coarse) - _log_sinh(0.5 / fine)))
 

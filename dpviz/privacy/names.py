@@ -1,4 +1,4 @@
-"""Names of data sources. Names that look the same mean one source, or the new name is refused.
+"""Names of data sources. If a name looks like a known name, it means that source, or is refused.
 
 A second spelling of one name would open a second lifetime budget. Three rules, based on Unicode
 Technical Standard #39 (UTS39, "Unicode Security Mechanisms"), prevent such spellings:
@@ -27,7 +27,7 @@ from dpviz.base.formats import FORMATS, PACKINGS
 LONGEST_NAME = 200
 
 #: First words of the names of characters of scripts in everyday use (Recommended Scripts of Unicode
-#: Standard Annex #31, table 5). Most similar letters belong to others.
+#: Standard Annex #31, table 5). Most letters that look similar belong to other scripts.
 _SCRIPTS = frozenset(
     """
     ARABIC ARABIC-INDIC ARMENIAN BENGALI BOPOMOFO CJK CYRILLIC DEVANAGARI ETHIOPIC EXTENDED
@@ -49,7 +49,7 @@ _UNSEEN = re.compile("[\u1100-\u11ff\u17b4\u17b5\ua960-\ua97f\ud7b0-\ud7ff]")
 #: A character that only lengthens the preceding Arabic letter; the word stays the same.
 _STRETCH = "\u0640"
 
-#: File endings that don't change which table a file contains.
+#: Endings of files that say only the format of a table, or how it is packed.
 _FORMATS = re.compile(
     rf"({'|'.join(map(re.escape, [*FORMATS, *PACKINGS, '.shp']))}|[. ])+\Z", re.IGNORECASE
 )
@@ -113,7 +113,7 @@ def without_packing(file: str) -> str:
 
 
 def without_format(file: str) -> str:
-    """Remove the endings of a file's name that say in which format the table is written."""
+    """Remove the endings of a file's name that say the format of the table."""
     return _FORMATS.sub("", file) or file
 
 
@@ -132,7 +132,6 @@ def _is_written(character: str) -> bool:
 
 
 def _script(character: str) -> str:
-    """First word of a character's name; for a letter this is its script."""
     return unicodedata.name(character, "").partition(" ")[0]
 
 

@@ -1,8 +1,8 @@
 """Sources of noise. Callers pass a source, because there is no global state.
 
-:class:`SeededNoise` is for exploring: each step has a separate stream, read from its start for
-every shape, and unit noise is scaled, so the plot changes smoothly with epsilon, and all methods
-share the noise. Anyone who knows the seed can subtract it: a result must not be published.
+:class:`SeededNoise` is for exploring: each step has a separate stream, which is read from its start
+for every shape. Unit noise is scaled. So the plot changes smoothly with epsilon, and all methods
+share noise. Anyone with the seed can subtract the noise: a result must not be published.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from dpviz.base.arrays import Floats
 
-#: Sizes of arrays of which many, or a few, are cached (128 MB together); larger are sampled again.
+#: Arrays up to these sizes are cached, many or a few (128 MB in all); others are sampled again.
 _KEEP, _KEEP_FEW = 2**17, 2**20
 
 
@@ -35,7 +35,7 @@ class NoiseSource(Protocol):
         """Rows of :func:`unit_k_norm`, times ``scale``."""
 
     def generator(self, step: str) -> np.random.Generator:
-        """Randomness for public choices and for random values that each record needs separately."""
+        """Randomness for public choices, and for random values of each record."""
 
 
 class Silenced:
@@ -94,8 +94,8 @@ class SeededNoise:
 def unit_k_norm(generator: np.random.Generator, shape: tuple[int, int], ball: int) -> Floats:
     """Independent rows z (m, D) whose density is proportional to exp(-norm of z).
 
-    The norm is the larger of the largest absolute value in the first D - ball columns and the
-    length of the last ``ball`` columns; its body is a cube times a ball. A row is a Gamma(D + 1)
+    The norm is the largest absolute value in the first D - ball columns or, if larger, the length
+    of the last ``ball`` columns; its unit body is a cube times a ball. A row is a Gamma(D + 1)
     number times a uniform point of that body. Hardt, Talwar 2010, "On the geometry of differential
     privacy".
     """

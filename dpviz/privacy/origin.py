@@ -13,7 +13,7 @@ from pathlib import Path
 #: Folder in which the system lists open files.
 _OPEN = Path("/proc/self/fd")
 
-#: Begin of a number that stands for the content of a file.
+#: Begin of the number of a file's content.
 _CONTENT = "content:"
 
 
@@ -21,9 +21,9 @@ _CONTENT = "content:"
 class Origin:
     """A file, a folder, or an address in a store, from which records were read.
 
-    Path without links, or "" if unknown; device and number of the file on it, the same for all its
-    names, or "". Or the number has a hash of the file's content, the same for all its copies. A
-    path without a folder is the name of an upload.
+    ``path`` has no links, and is "" if it is unknown. ``number`` is the device and the file's
+    number there (the same for all names of the file), or a hash of the file's content (the same for
+    all copies), or "". A path without a folder is the name of an upload.
     """
 
     path: str
@@ -45,7 +45,7 @@ class Origin:
         return self.number.startswith(_CONTENT)
 
     def keyed(self, key: bytes) -> Origin:
-        """The same content, as a code that says nothing about it to anybody without the key.
+        """The same content as a code, which says nothing about the content without the key.
 
         The code ends with a mark of the key (:func:`mark`), the same for all contents.
         """
@@ -53,7 +53,7 @@ class Origin:
 
 
 def mark(key: bytes) -> str:
-    """Sixteen characters that tell this key from others, and say nothing else about it."""
+    """Sixteen characters that distinguish this key from others, and say nothing else about it."""
     return hmac.digest(key, b"mark", "sha256").hex()[:16]
 
 

@@ -1,9 +1,9 @@
 """K-norm noise for a release: real vectors that are rounded to whole numbers without any error.
 
 A row is round(R w): R has the Gamma distribution of shape D + 1, and w is uniform in the unit body
-of the norm. Both are functions of uniform real numbers, of which more binary digits are drawn until
-an error bound shows that they determine the result. Decimal square roots and logarithms are
-correctly rounded.
+of the norm. Both are functions of uniform real numbers. More binary digits of these numbers are
+drawn until an error bound shows that the digits determine the result. Decimal square roots and
+logarithms are correctly rounded.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ def k_norm_row(
     """Whole numbers nearest to a real vector whose density is proportional to exp(-norm / scale).
 
     The norm is the largest of the first ``entries`` columns or, if larger, the length of the next
-    ``ball`` (:func:`dpviz.privacy.mechanisms.k_norm`). The distribution is the same for any number
-    of ``digits`` drawn at a time; ``draw`` returns random bits as an integer.
+    ``ball`` columns (:func:`dpviz.privacy.mechanisms.k_norm`). The distribution is the same for any
+    number of ``digits`` drawn at a time; ``draw`` returns random bits as an integer.
 
     The radius is -log of the product of D + 1 uniform numbers. A uniform point of the ball is the
     first ``ball`` coordinates of a point on the sphere with two more dimensions (Archimedes), in
-    the direction of normal numbers, drawn in pairs: the length of a pair is the square root of an
-    exponential number, its direction that of a point in a disc.
+    the direction of normal numbers. They are drawn in pairs: the length of a pair is the square
+    root of an exponential number, and its direction is that of a point in a disc.
 
-    Error bound: a uniform number u is known up to 2^-digits; u, and also 1 - u where -log u is
-    computed, must be at least 2^(-digits / 4). So the relative error of every factor is at most
+    Error bound: a uniform number u is known up to 2^-digits. u must be at least 2^(-digits / 4),
+    and 1 - u, too, if -log u is computed. So the relative error of every factor is at most
     2^(-digits / 2). Some hundred such errors are far below the allowed relative error 2^(-digits /
     3).
     """
@@ -75,7 +75,7 @@ def _in_disc(digits: int, draw: Callable[[int], int]) -> tuple[_Uniform, _Unifor
     while True:
         x, y = _Uniform(digits, draw), _Uniform(digits, draw)
         while True:
-            # The real sum of squares is between those for the digits and for the digits + 1.
+            # The real sum of squares is between the sums for the digits and for the digits + 1.
             one = 1 << (2 * x.digits)
             if (x.number + 1) ** 2 + (y.number + 1) ** 2 <= one:
                 return x, y

@@ -1,10 +1,10 @@
 """Noise for releases, by OpenDP: it has no seed, is exact, and OpenDP's privacy map certifies it.
 
 Floating-point Laplace noise reveals the true value through its last bits (Mironov 2012). Here all
-values are whole multiples of a public unit, get discrete Laplace noise as integers, and are
-converted back. Counts have the unit 1; sums of scaled records the unit 2^-20, to whose lattice
-records are truncated first (:func:`on_lattice`), so that sums are exact in any order. OpenDP has no
-K-norm noise: :mod:`dpviz.privacy.rounded` has the proof instead.
+values are whole multiples of a public unit. They get discrete Laplace noise as integers, and are
+converted back. Counts have the unit 1. Sums of scaled records have the unit 2^-20; records are
+first truncated to its multiples (:func:`on_lattice`), so sums are exact in any order. OpenDP has no
+K-norm noise; :mod:`dpviz.privacy.rounded` has this noise and its proof.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CANDIDATES = 2**14
 #: Names of the noise mechanisms that are not OpenDP's own.
 ROUNDED, NESTED = "rounded K-norm", "nested discrete Laplace"
 
-#: Number of scales to try, each slightly larger than the previous scale; so far two sufficed.
+#: Number of scales to try, each slightly larger than the previous scale; two have always sufficed.
 _HAIRS = 4
 
 #: Noise of this scale would exceed the 64-bit integers of the sampler.
@@ -51,8 +51,9 @@ WIDEST = 2**60
 class CertifiedSpend(Spend):
     """A spend with its certificate from OpenDP's privacy map.
 
-    ``certified``: epsilon that this map returns for ``sensitivity``, rounded up, at most
-    ``epsilon``; for rounded K-norm noise, sensitivity / scale. ``unit``: spacing of the values.
+    ``certified``: epsilon that this map returns for ``sensitivity``; rounded up, at most
+    ``epsilon``. For rounded K-norm noise, it is sensitivity / scale. ``unit``: spacing of the
+    values.
     """
 
     certified: float
@@ -92,7 +93,7 @@ class SecureAccountant(Accountant):
 
         x units have a probability proportional to exp(-abs(x) epsilon / sensitivity), with the
         sensitivity in units (Ghosh, Roughgarden, Sundararajan 2012; sampled by Canonne, Kamath,
-        Steinke 2020). Raises PrivacyRefusal, too, if values are no multiples of the unit.
+        Steinke 2020). Also raises PrivacyRefusal if values are not multiples of the unit.
         """
         whole = self._whole(step, values)
         measurement = self._pay(step, sensitivity, epsilon, _LAPLACE, "sequential")
@@ -101,7 +102,7 @@ class SecureAccountant(Accountant):
     def laplace_disjoint(
         self, step: str, values: Floats, *, sensitivity: float, epsilons: Floats
     ) -> Floats:
-        """Discrete Laplace on disjoint rows, as :meth:`Accountant.laplace_disjoint`."""
+        """Discrete Laplace noise on disjoint rows; see :meth:`Accountant.laplace_disjoint`."""
         whole = self._whole(step, values)
         with self._all_or_nothing():
             paid = [
@@ -116,9 +117,9 @@ class SecureAccountant(Accountant):
     ) -> Gradual:
         """Gradual release of whole numbers, for any unit; exact at every level.
 
-        The finest level has OpenDP's noise. To each coarser level, OpenDP's noise of this level is
-        added or not, by a coin with exactly the required probability (:func:`coins`), so it has
-        that distribution.
+        The finest level has OpenDP's noise. For each coarser level, a coin with exactly the
+        required probability (:func:`coins`) decides whether OpenDP's noise of this level is added.
+        So each level has exactly OpenDP's distribution.
         """
         self._whole(levels[0].step, values, 1.0)
         return self._certified(super().gradual(values, levels, sensitivity=sensitivity), 0)
@@ -134,7 +135,8 @@ class SecureAccountant(Accountant):
 
     def _certified(self, gradual: Gradual, level: int) -> Gradual:
         """Add the certificate to the latest spend; the privacy maps certify each level's budget."""
-        # The levels' budgets differ by exact doubles, so payments for a level sum to it.
+        # The levels' budgets differ by exact doubles, so the payments for a level sum to its
+        # budget.
         spend, change = self._spends.pop(), self._units(gradual.sensitivity, 1.0)
         self._certify(spend, change, gradual.scales[level], spend.epsilon, NESTED, 1.0)
         return gradual
@@ -142,7 +144,6 @@ class SecureAccountant(Accountant):
     def _certify(
         self, spend: Spend, change: float, scale: float, certified: float, name: str, unit: float
     ) -> None:
-        """Record a spend with its certificate, for the change that was certified."""
         known = vars(spend) | {"sensitivity": change, "scale": scale}
         one = CertifiedSpend(**known, certified=certified, mechanism=name, unit=unit)
         self._spends.append(one)
@@ -189,8 +190,8 @@ class SecureAccountant(Accountant):
     ) -> Floats:
         """K-norm mechanism on whole multiples of the unit, see :meth:`Accountant.k_norm`.
 
-        Noise is the multiple nearest to a real vector (:func:`dpviz.privacy.rounded.k_norm_row`),
-        which equals rounding the real noisy values: post-processing.
+        Noise is the multiple nearest to a real vector (:func:`dpviz.privacy.rounded.k_norm_row`).
+        This equals rounding of the real noisy values, which is post-processing.
         """
         whole = self._whole(step, values)
         left = Fraction(self.budget) - _total(self._spends)
@@ -216,8 +217,9 @@ class SecureAccountant(Accountant):
     ) -> int:
         """Permute and flip (McKenna, Sheldon 2020) over a list of public candidates.
 
-        Never worse than the exponential mechanism of the same epsilon. Scores are whole multiples
-        of the unit; -infinity excludes a candidate, and which ones are excluded must be public.
+        Never worse than the exponential mechanism with the same epsilon. Scores are whole multiples
+        of the unit. The score -infinity excludes a candidate; all excluded candidates must be
+        public.
         """
         possible = np.flatnonzero(scores != -np.inf)
         whole = self._whole(step, scores[possible])
@@ -228,9 +230,9 @@ class SecureAccountant(Accountant):
     def interval(
         self, step: str, edges: Floats, scores: Floats, *, sensitivity: float, epsilon: float
     ) -> tuple[int, float]:
-        """Permute and flip over evenly spaced points on a line, as :meth:`Accountant.interval`.
+        """Permute and flip over evenly spaced points on a line; see :meth:`Accountant.interval`.
 
-        The first and the last edge must be public; candidates do not depend on the others.
+        The first and the last edge must be public; candidates do not depend on the other edges.
         """
         candidates = on_line(float(edges[0]), float(edges[-1]))
         # Interval i contains edge i + 1 but not edge i.
@@ -266,7 +268,7 @@ class SecureAccountant(Accountant):
         composition: Composition,
     ) -> Measurement:
         """Record a spend with its certified epsilon; return the measurement for it."""
-        # Epsilons that should sum to the budget may exceed it by rounding: reduce the last.
+        # Epsilons that should sum to the budget may exceed it by rounding: reduce the last one.
         left = Fraction(self.budget) - _total(self._spends, (step, composition))
         self._spend(step, sensitivity, epsilon, mechanism.factor, composition)
         spend, change = self._spends.pop(), self._units(sensitivity)
@@ -285,8 +287,8 @@ def coins(
 ) -> Mask:
     """Sample coins with exactly the probability that a coarser release equals the finer release.
 
-    A random number in [0, 1) is compared with it, 64 bits at a time, as long as all bits are equal.
-    Scales are exact doubles; ``entropy`` returns random bytes.
+    A random number in [0, 1) is compared with this probability, 64 bits at a time, as long as all
+    bits are equal. Scales are exact doubles; ``entropy`` returns random bytes.
     """
     found, open_ = np.zeros(size, dtype=bool), np.arange(size)
     for words in range(1, _WORDS):
@@ -299,7 +301,7 @@ def coins(
     raise PrivacyRefusal("the system's random numbers repeat themselves: nothing can be released.")
 
 
-#: Largest number of 64-bit words of a coin; a second is needed once in 10^19 coins.
+#: Largest number of 64-bit words of a coin; a second word is needed once in 10^19 coins.
 _WORDS = 16
 
 
@@ -307,7 +309,7 @@ def stay_bits(coarse: float, fine: float, words: int) -> int:
     """First 64 * ``words`` bits of the probability :func:`dpviz.privacy.mechanisms.stay_chance`.
 
     Decimal operations have a relative error below 10^-digits; digits are added until both ends of
-    the error interval have the same bits. For equal scales the probability is 1: all bits are 1.
+    the error interval have the same bits. If scales are equal, all bits are 1.
     """
     if coarse == fine:
         return int(2 ** (64 * words) - 1)
@@ -316,7 +318,7 @@ def stay_bits(coarse: float, fine: float, words: int) -> int:
         with localcontext(Context(prec=digits)) as context:
             context.Emin, context.Emax = -(10**17), 10**17
             chance = (_sinh_of_half(coarse) / _sinh_of_half(fine)) ** 2
-            # Of the twelve operations, two are differences, which lose at most 25 digits.
+            # Two of the twelve operations are differences, which lose at most 25 digits.
             error = Decimal(10) ** (30 - digits)
             ends = [chance * (1 + sign * error) * 2 ** (64 * words) for sign in (-1, 1)]
         low, high = (int(end) for end in ends)
@@ -333,15 +335,15 @@ def _sinh_of_half(scale: float) -> Decimal:
 def on_lattice(points: Floats) -> Floats:
     """Truncate scaled records (n, d) to multiples of ``LATTICE``, each coordinate towards 0.
 
-    Each separately, so neighbours stay neighbours, and no norm becomes larger: box, cube and L1
-    ball keep their sensitivities. A record moves by less than 1e-6 per axis; sums are exact below
-    2^33.
+    Each record is separate, so neighbours stay neighbours. No norm becomes larger, so box, cube and
+    L1 ball keep their sensitivities. A record moves by less than 1e-6 per axis; sums are exact
+    below 2^33.
     """
     return np.asarray(np.trunc(points / LATTICE) * LATTICE)
 
 
 def on_line(low: float, high: float) -> Floats:
-    """``CANDIDATES`` evenly spaced numbers: the first is above low, the last is high."""
+    """``CANDIDATES`` evenly spaced numbers; the first is above ``low``, the last is ``high``."""
     if not (math.isfinite(high - low) and high > low):
         raise InputError(f"candidates = {low:g} to {high:g}: give a lower and a higher end.")
     places = low + (high - low) / CANDIDATES * np.arange(1, CANDIDATES + 1)
@@ -397,7 +399,7 @@ def _noisy_max(scale: float, *, monotone: bool) -> Measurement:
     from opendp.measures import max_divergence
     from opendp.metrics import linf_distance
 
-    # Monotone: the factor is 1, as in :meth:`Accountant.choose`; for an exchange the map is linear.
+    # Monotone: the factor is 1, as in :meth:`Accountant.choose`; the map of an exchange is linear.
     metric = linf_distance(T="i64", monotonic=monotone)
     return make_noisy_max(_integers(), metric, max_divergence(), scale=scale)
 

@@ -50,7 +50,7 @@ def group_epsilon(spends: Sequence[Spend]) -> float:
 
 
 def together_words(spends: Iterable[Spend]) -> str:
-    """Words on scales that belong to more than their spend's own budget; may be empty."""
+    """Words on scales that belong to the budgets of several spends; may be empty."""
     found = {readable(one.scale): readable(one.together) for one in spends if one.together}
     return "".join(
         f" ({scale}: for this and the coarser counts together, ε {whole})"

@@ -21,7 +21,7 @@ from dpviz.release.request import Request
 
 _SUMS = "SHA256SUMS"
 
-#: Most bytes of all files of a bundle; the largest possible release has fewer.
+#: Largest number of bytes in all files of a bundle; the largest possible release has fewer bytes.
 MOST_BYTES = 2**30
 
 
@@ -77,7 +77,7 @@ def read_bundle(path: str | Path) -> Bundle:
 
 
 def _contents(path: Path) -> dict[str, bytes]:
-    """Files of a folder or of a ZIP file, without the folder that a ZIP file may have around."""
+    """Files of a folder, or of a ZIP file, which may have one folder around all its files."""
     if path.is_dir():
         inside = [one for one in sorted(path.iterdir()) if one.is_file()]
         _check_size(sum(one.stat().st_size for one in inside))
@@ -114,7 +114,7 @@ def _check_hashes(found: Mapping[str, bytes], where: str) -> tuple[bool, frozens
                 f"{where}: {shown(name)} is missing: ask the owner of the data for the whole "
                 "bundle."
             )
-    # A line that is missing is as bad as a wrong one.
+    # A missing line is an error, like a wrong hash.
     for name in sorted((listed | set(stated)) - {_SUMS}) if stated else ():
         if sums({name: found[name]}) != f"{stated.get(name)}  {name}\n":
             raise InputError(
@@ -161,7 +161,7 @@ def entry_of(document: Mapping[str, Any], budget: Budget) -> tuple[Account, Entr
 
     If several debits are equal, the one with the same earlier debits is preferred.
     """
-    # The column of persons is not released, so any name stands for it.
+    # The name of the column of persons is not released, so it is left empty here.
     is_person = document["privacy"]["unit"] == "person"
     what = jsonable(Request.of(document, unit="" if is_person else None).what)
     del what["unit_column"]

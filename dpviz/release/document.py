@@ -44,8 +44,8 @@ def document(
     """Build the published document of a run on a grid of counts (``counted``) or on records.
 
     The request contains the budget that was debited; the accountant has each spend and its
-    certified epsilon. Of the data, only declared facts are passed, and parameters ``given`` by
-    them.
+    certified epsilon. About the data, only declared facts and parameters ``given`` by the data are
+    passed.
     """
     opendp = version("opendp")
     # If the method chose parameters itself, its configuration contains their values. A grid of

@@ -1,12 +1,12 @@
-"""Use only released numbers to find doubtful clusters, and how exact numbers and places are.
+"""Find doubtful clusters, and the errors of numbers and places, from released numbers only.
 
 The document of a release contains its method, parameters and noisy numbers. These parts suffice to
 run the same method on data without clusters. This module draws many data sets without clusters
 (null sets), from fixed seeds. The module reads no record, and the same document always gives the
 same answer. So it is post-processing and spends no budget. The page privacy.md of the documentation
 says how null sets are made, when a cluster is beyond doubt, and why at most ``LEVEL`` of releases
-give a false alarm; ``tests/benchmarks/nulls.py`` measures it. ``tests/benchmarks/coverage.py``
-measures how often the bands of :func:`accuracy` hold.
+give a false alarm. ``tests/benchmarks/nulls.py`` measures this share.
+``tests/benchmarks/coverage.py`` measures how often the bands of :func:`accuracy` hold.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ Document = Mapping[str, Any]
 #: Among releases of data without clusters, at most this share has a cluster that passes as real.
 LEVEL = 0.05
 
-#: Largest number of records at one place that are not a cluster, unless one person may have more.
-#: Groups in null sets are larger by the second factor, because medians of few groups are inexact.
+#: Up to ``GROUP`` records at one place (or the cap per person, if it is larger) are no cluster.
+#: Groups in null sets are ``MORE`` times as large, because medians of few groups are inexact.
 GROUP, MORE = 5, 1.6
 
 #: Number of null sets of each kind, by the kind of result.
 DRAWS = {"cells": 59, "centers": 90}
 
-#: Number of strips per axis over which the share of a row is a median. A strip is used if it has at
-#: least this part of the records of the mean strip.
+#: The share of a row is the median over about ``STRIPS`` strips. A strip is used if it has at least
+#: ``LEAST`` times as many records as the mean strip.
 STRIPS, LEAST = 8, 0.25
 
 #: Below this number of groups per row of a strip, medians hardly show the records.
@@ -58,18 +58,18 @@ PLACES = 4096
 #: records.
 MOST_RECORDS, MOST_EPSILON = 20_000, 1e6
 
-#: Share of releases in which all bands of a release hold at once.
+#: Share of releases in which all bands of a release hold together.
 SURE = 0.95
 
 #: Number of data sets like the release. A cluster that is found in all of them is found with
 #: probability ``SURE`` or more, with 95% confidence.
 ALIKE = 59
 
-#: Smallest size of a cluster that is tried, growth of the next size, and number of sizes.
+#: Smallest size of a cluster that is tried, factor from one size to the next, and number of sizes.
 _SMALLEST, _GROWTH, _SIZES = 5, 1.5, 10
 
-#: Part of the permitted rate of wrong bands that is used for centres, so that a measured share of
-#: true bands, which differs from the real share by chance, is also above ``SURE``.
+#: Part of the permitted rate of wrong bands that is used for centres. A measured share of true
+#: bands differs from the real share by chance; with this reserve, it is also above ``SURE``.
 _RATE = 0.6
 
 #: First words of the names of steps that choose the grid; null sets spend nothing on these steps.
@@ -81,9 +81,9 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
 
     ``clusters``: numbers of the doubtful clusters, from 1. ``level``: among releases of data
     without clusters, at most this share has a cluster that passes as real. ``how``: the rule, and
-    the meaning of "without clusters". ``null_sets``: at most so many of each kind; by default the
-    number that keeps ``LEVEL``. A smaller number is faster, and only tests whether the judgement
-    works at all.
+    the meaning of "without clusters". ``null_sets``: largest number of null sets of each kind; the
+    default number keeps ``LEVEL``. A smaller number is faster, but only shows that the judgement
+    runs without an error.
     """
     result = document["result"]
     if result["counts"] is None:
@@ -97,7 +97,7 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
 
 
 def _areas(document: Document) -> tuple[Mask, str]:
-    """Clusters with an area that has records; noise alone makes none with chance 1 - ``LEVEL``."""
+    """Find clusters with a count that noise alone gives in at most ``LEVEL`` of releases."""
     result, scale = document["result"], document["privacy"]["ledger"][0]["scale"]
     number = len(result["counts"])
     # Discrete Laplace noise is at least t with probability q^t / (1 + q), where q = exp(-1/scale).
@@ -108,7 +108,7 @@ def _areas(document: Document) -> tuple[Mask, str]:
     return sure[1:], (
         f"A cluster is more than noise if one of its areas has a count of at least {least:,}. If "
         f"no area has records, at most {LEVEL:.0%} of releases have such a count. This does not "
-        "show that records are uneven: areas differ also if people are everywhere."
+        "show that records are uneven: areas have different counts even if people are everywhere."
     )
 
 
@@ -138,8 +138,8 @@ def _cells(document: Document, null_sets: int | None) -> Mask:
 def fitted(blocks: Floats, room: Floats, group: int) -> Floats:
     """Records of each block, without clusters: a level times the shares of its row, its column, ...
 
-    Blocks (b, ...) have noisy numbers of records, and ``room``, in the same shape, their numbers of
-    cells: a block of padding has none. ``group`` records are at one place.
+    ``blocks`` (b, ...) has noisy numbers of records. ``room`` has the same shape, and the number of
+    cells of each block (0 for padding). Each place has ``group`` records.
     """
     shape = np.ones(())
     for axis in range(blocks.ndim):
@@ -199,7 +199,7 @@ def _room(result: Mapping[str, Any]) -> Floats:
 
 
 def _beyond(document: Document) -> str:
-    """Clause for a release with a number of records that was not measured, by its noisy counts."""
+    """Clause for a release whose number of records, by its noisy counts, was not measured."""
     total = max(float(f"{np.sum(document['result']['counts']):.2g}"), 0.0)
     beyond = not 200 <= total <= 5_000
     return f" (this release has about {number(total)}, which was not measured)" * beyond
@@ -262,9 +262,9 @@ def _centers(document: Document, null_sets: int | None) -> Mask:
 def uneven(result: Mapping[str, Any], bounds: Floats) -> Floats:
     """Two distances between the centres and the centres of evenly spread records, shape (2,).
 
-    First, the mean squared distance of the centres from the middles of their areas, weighted by
-    area, where all sides of the domain (bounds (d, 2)) have length 1. Second, the share of the
-    records that would have to move so that each area has its share.
+    First: the mean squared distance of the centres from the middles of their areas, weighted by
+    area. Here all sides of the domain (bounds (d, 2)) have length 1. Second: the share of the
+    records that must move to make the records of each area proportional to its size.
     """
     if result["counts"] is None:
         return np.zeros(2)
@@ -306,11 +306,11 @@ def accuracy(document: Document, draws: int | None = None) -> dict[str, Any] | N
     """Bands of numbers and places of the released clusters; None if no band is known.
 
     ``counts``: smallest and largest number of records of each cluster. ``places``: mean place of
-    its records (``at``), and for each column the largest error of this place (``within``); None
-    if the place is not known. ``missed``: number of records from which on a cluster in one block,
-    with the sides ``block``, is among the clusters; absent if no such number is known. ``level``:
-    share of releases in which all bands of one kind hold at once. ``how``: their meaning.
-    ``draws``: number of data sets like the release.
+    the cluster's records (``at``), and the largest error of this place in each column (``within``);
+    None if the place is not known. ``missed``: number of records that a cluster in one block (with
+    the sides ``block``) needs to be found; absent if this number is not known. ``level``: share of
+    releases in which all bands of one kind hold together. ``how``: meaning of the bands. ``draws``:
+    number of data sets like the release.
     """
     result = document["result"]
     if result["counts"] is None:
@@ -326,13 +326,13 @@ def accuracy(document: Document, draws: int | None = None) -> dict[str, Any] | N
 
 
 def _accuracy_of_areas(document: Document) -> dict[str, Any] | None:
-    """Bands that hold for all sets of areas at once, also for sets that noise has chosen."""
+    """Bands that hold for all sets of areas together, also for sets that noise has chosen."""
     result, step = document["result"], counting_step(document)
     if step is None:
         return None
     counts, labels = np.array(result["counts"]), np.array(result["labels"])
-    # Laplace noise exceeds t scales with probability e^-t, and this for some of the areas. Rounding
-    # up makes this valid for discrete Laplace noise, too.
+    # Laplace noise exceeds t scales with probability e^-t, and in some of m areas with at most m
+    # e^-t. Rounding up makes this bound valid for discrete Laplace noise, too.
     error = math.ceil(float(step["scale"]) * math.log(len(counts) / (1 - SURE)))
     bands = []
     for cluster in range(1, result["clusters"] + 1):
@@ -366,7 +366,7 @@ def _accuracy_of_cells(document: Document, draws: int) -> dict[str, Any]:
                 break
             rows.append(_errors(labels, number, made, drawn))
         else:
-            # Real data differ from made-up data, so one step more is stated.
+            # Real data differ from made-up data, so the next larger size is published.
             found = math.ceil(size * _GROWTH) or None
             break
     errors = np.array(rows)
@@ -381,8 +381,8 @@ def _accuracy_of_cells(document: Document, draws: int) -> dict[str, Any]:
         ]
         for one, (value, error) in enumerate(zip(whole, wide[:, 0], strict=True), start=1)
     ]
-    # The records of a cell may be anywhere in it, or in its block if blocks were counted. No place
-    # is known if there may be no record.
+    # The records of a cell may be anywhere in the cell, or in its block if blocks were counted. No
+    # place is known if the cluster may have no record.
     blocks = cells_of_blocks(_blocks(result) / _room(result), result)
     half = result["block"] / 2 if np.allclose(blocks, counts, atol=1e-6) else 0.5
     places = [
@@ -414,7 +414,7 @@ def _accuracy_of_cells(document: Document, draws: int) -> dict[str, Any]:
 
 
 class _Like:
-    """Made-up data like a release: its clusters, and what lies between them spread by the fit."""
+    """Made-up data like a release: its clusters, and between them records spread by the fit."""
 
     def __init__(self, document: Document) -> None:
         result = document["result"]
@@ -431,7 +431,7 @@ class _Like:
 
     @property
     def sizes(self) -> list[int]:
-        """Numbers of records that are tried for one more cluster; 0 for none is the last."""
+        """Numbers of records to try for one more cluster; the last number, 0, is for no cluster."""
         if not len(self._free):
             return [0]
         ndim, block = self._counts.ndim, self._result["block"]
@@ -469,10 +469,10 @@ def _grown(blocks: Mask) -> Mask:
 
 
 def _errors(labels: Ints, number: int, made: Ints, drawn: Mapping[str, Any]) -> Floats:
-    """Errors of numbers and places in one draw, shape (2, clusters, 1 + d); places by cells.
+    """Errors of numbers and places (in cells) in one draw, shape (2, clusters, 1 + d).
 
-    First, for the areas of the released clusters; second, for the clusters of the draw that share
-    most records with them. NaN if there is none.
+    The first part is for the areas of the released clusters. The second part is for the clusters of
+    the draw that share most records with them; NaN if no cluster shares a record.
     """
     counts = np.array(drawn["counts"], dtype=float)
     again = cells_of_blocks(np.array(drawn["labels"]), drawn)
@@ -493,7 +493,7 @@ def _errors(labels: Ints, number: int, made: Ints, drawn: Mapping[str, Any]) -> 
 
 
 def _middles(areas: Ints, counts: Floats | Ints, number: int) -> Floats:
-    """Mean place of the records of each area (number, d), by cells; NaN if there is no record."""
+    """Mean place (in cells) of the records of each area (number, d); NaN if there is no record."""
     weights = np.asarray(counts, dtype=float).clip(0).ravel()
     whole = np.bincount(areas.ravel(), weights, number + 1)[1:]
     sums = [
@@ -506,8 +506,8 @@ def _middles(areas: Ints, counts: Floats | Ints, number: int) -> Floats:
 def _wide(errors: Floats) -> Floats:
     """Widths of bands, shape (clusters, 1 + d), from errors (draws, 2, clusters, 1 + d).
 
-    All widths of one kind (numbers, or places) are the same multiple of the usual errors. All of
-    them hold together in so many draws that they hold in one more draw with probability ``SURE``.
+    All widths of one kind (numbers, or places) are the same multiple of the usual errors. This
+    multiple is so large that all widths hold in one more draw with probability ``SURE``.
     """
     known, errors = np.isfinite(errors).sum(axis=(0, 1)), np.nan_to_num(errors)
     size = np.sqrt((errors**2).sum(axis=(0, 1)) / np.maximum(known, 1))
@@ -529,15 +529,15 @@ def _accuracy_of_centers(document: Document) -> dict[str, Any] | None:
     rate = _RATE * (1 - SURE) / number
     error = scale * math.log(1 / rate)
     bands = [[max(math.floor(one - error), 0), max(math.ceil(one + error), 0)] for one in counts]
-    # The mean is s/n, and the centre (s + e)/(n + f) with noise e, f. So the mean is away from
-    # the centre c by (c f - e)/n, where |c| is at most 1, and n is at least its lower bound. A
-    # fifth of the rate is for this bound, on one side only. Two noises together exceed t scales
-    # with probability (1 + t/2) e^-t.
+    # The mean is s/n, and the centre c is (s + e)/(n + f) with noise e, f. So the mean minus c is
+    # (c f - e)/n, where |c| is at most 1, and n is at least its lower bound. This bound is
+    # one-sided; it gets a fifth of the rate. Two noises together exceed t scales with probability
+    # (1 + t/2) e^-t.
     least = scale * math.log(1 / (2 * rate / 5))
     times = optimize.brentq(lambda t: (1 + t / 2) * math.exp(-t) - 0.8 * rate / d, 0.0, 1e3)
     bounds = np.array(document["domain"]["bounds"], dtype=float)
     geometry = document["parameters"].get("geometry")
-    # By the widths of the domain; a cube has half the width of a box.
+    # Length of one scaled unit in each column: a cube is 1 unit wide, a box is 2 units wide.
     units = (bounds[:, 1] - bounds[:, 0]) / (1 if geometry == "cube" else 2)
     # Records outside the ball were moved to its surface, and post-processing moves centres.
     known = geometry != "l1" and not card.post_processes

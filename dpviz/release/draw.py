@@ -112,8 +112,8 @@ class Prepared:
         """Check stored records and request, and combine them.
 
         The records are in Parquet files, because the type of each column shows that it contains
-        numbers: in a text file, each record would decide whether a cell is a number. If the privacy
-        unit is a person, no person has more records than the cap.
+        numbers (see :func:`check_parts`). If the privacy unit is a person, no person has more
+        records than the cap.
         """
         request.check()
         if request.areas is not None:
@@ -163,8 +163,8 @@ class Prepared:
 def check_parts(source: Stored) -> None:
     """Refuse a release part by part if a file is not a Parquet file.
 
-    The type of a Parquet column shows that it contains numbers. In other files, each record decides
-    whether a text cell is a number, and a cell that is not a number would stop the release.
+    The type of a Parquet column shows that it contains numbers. In other files, one text cell that
+    is not a number would stop the release, and so reveal something about its record.
     """
     for part in source.parts:
         if not isinstance(part, ParquetPart):
@@ -211,7 +211,7 @@ def release(
         Folder of the bundle; must be new or empty.
     about
         The owner's words for registry, repository and ethics board
-        (:func:`dpviz.release.package.read_about`). They are published as they are.
+        (:func:`dpviz.release.package.read_about`). These words are published unchanged.
     before
         Function that is called after all checks, right before the debit.
     """
@@ -281,7 +281,7 @@ def _by_name(request: Request, data: Dataset | Stored) -> Request:
     if request.unit is not None and data.unit is None and isinstance(data, Stored):
         raise InputError(
             f'unit = "{shown(request.unit)}" needs stored records with a limited number per '
-            "them with dpviz.data.stored_units.capped."
+            "person: open them with dpviz.data.stored_units.capped."
         )
     if request.unit is None or data.unit in (None, request.unit):
         return request
@@ -344,7 +344,7 @@ def _check_budget(budget: Budget, source: str, epsilon: float) -> Account | None
 
 @contextmanager
 def _part(folder: Path) -> Iterator[Path]:
-    """Make the folder beside a new folder, in which it is written; remove it after a failure."""
+    """Make a temporary folder beside the new folder, for writing; remove it after a failure."""
     try:
         part = folder.with_name(f"{folder.name}.part")
         folder.parent.mkdir(parents=True, exist_ok=True)

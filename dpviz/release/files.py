@@ -36,8 +36,8 @@ def files(document: Mapping[str, Any], about: About | None = None) -> dict[str, 
     The document is valid for ``release.schema.json`` and serializable; ``about`` has the owner's
     words. The same document and words always give the same bytes, even after the document was
     written to ``release.json`` and read again. Raises ValueError if a number is NaN or infinite,
-    and InputError if words of the owner can't be used. Only a release with two columns has maps,
-    and only cells ``counts.svg``.
+    and InputError if words of the owner can't be used. Only a release with two columns has maps; a
+    release of centres has no ``counts.svg``.
     """
     text = written(document)
     document = json.loads(text)
@@ -68,7 +68,7 @@ def files(document: Mapping[str, Any], about: About | None = None) -> dict[str, 
 
 
 def _encoded(text: str) -> bytes:
-    """UTF-8, which can't encode a lone surrogate: its escape sequence replaces it."""
+    """Encode as UTF-8; an escape sequence replaces a lone surrogate, which UTF-8 can't encode."""
     return text.encode("utf-8", "backslashreplace")
 
 

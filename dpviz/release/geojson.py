@@ -70,11 +70,11 @@ def areas(document: Document) -> dict[str, Any]:
 
 
 def published(collection: dict[str, Any], document: Document) -> dict[str, Any]:
-    """Return the clusters as they are written: on the Earth, and without digits that say nothing.
+    """Return the clusters as they are written: on the Earth, and with rounded numbers.
 
     Corners of cells are rounded to a hundredth of a cell, and centres to a millionth of the domain.
-    Declared bounds stay as they are, and so do areas around centres, since the area between two
-    near centres would collapse. Counts are noisy, so they are rounded to whole numbers.
+    Declared bounds are not rounded. Areas around centres are not rounded either, because the area
+    between two near centres would collapse. Counts are noisy, so they are rounded to whole numbers.
     """
     mapped = on_map(document)
     bounds, of_cells = mapped["domain"]["bounds"], mapped["result"]["kind"] == "cells"
@@ -104,7 +104,7 @@ def published(collection: dict[str, Any], document: Document) -> dict[str, Any]:
 def on_earth(collection: dict[str, Any], document: Document) -> dict[str, Any]:
     """Return the clusters with longitudes from -180 to 180, cut at 180 degrees (RFC 7946, 3.1.9).
 
-    The result differs only if the bounds exceed this range, such as 170 to 190 or 0 to 360.
+    The clusters change only if the bounds exceed this range, such as 170 to 190 or 0 to 360.
     """
     domain = on_map(document)["domain"]
     (west, east), _ = domain["bounds"]
@@ -241,9 +241,9 @@ def _of_centers(document: Document) -> tuple[list[Geometry], list[float]]:
 def regions(centers: Floats) -> list[list[Point]]:
     """Part of the unit square nearest to each centre (K, 2), as a convex polygon: K open rings.
 
-    Rings are counter-clockwise; empty if the centre equals an earlier centre, or if no place is
-    nearest to it. The other centres, from near to far, each cut off a half-plane. The loop stops
-    when the remaining centres are too far away to reach the polygon.
+    Rings are counter-clockwise. A ring is empty if its centre equals an earlier centre, or if no
+    place is nearest to it. Each other centre, from near to far, cuts off a half-plane. The loop
+    stops when the remaining centres are too far away to reach the polygon.
     """
     squares = ((centers[:, None] - centers) ** 2).sum(axis=2)
     orders = np.argsort(squares, axis=1, kind="stable")

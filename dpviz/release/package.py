@@ -1,7 +1,7 @@
-"""What a registry, an ethics board and a repository ask for, beside the report of a release.
+"""Files for a registry, an ethics board and a repository, in addition to a release's report.
 
 All texts are functions of the released document and of the owner's words (:class:`About`). The
-table ``registry.toml`` says for each fact where it is from; files in ``templates`` say the rest.
+table ``registry.toml`` has the source of each fact; files in ``templates`` have the other words.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LONGEST = 5000
 #: Most bytes of all texts of the owner.
 _MOST_BYTES = 200_000
 
-#: What a required fact says if the owner says nothing.
+#: Text of a required fact that the owner has not stated.
 UNSAID = "(not stated by the owner of the data)"
 
 
@@ -55,17 +55,17 @@ class Fact:
     """A fact of a release, and its source."""
 
     name: str
-    #: Parts of a record in the registry, with dots between them; None if the registry has no place.
+    #: Path in a record of the registry, with dots; None if the registry does not have this fact.
     place: str | None = None
     source: Literal["release", "owner", "both"]
     kind: Literal["text", "number", "list"] = "text"
     #: Template over the document.
     text: str = ""
-    #: Tier of the registry that asks the owner for it; 0 if none does.
+    #: Tier of the registry that asks the owner for this fact; 0 if no tier does.
     tier: int = 0
     required: bool = False
     choices: tuple[str, ...] = ()
-    #: Short name on the review sheet and in the form; "" if neither asks for it.
+    #: Short name on the review sheet and in the form; "" if neither of them asks for this fact.
     label: str = ""
     #: What the owner is asked for.
     help: str = ""
@@ -116,7 +116,7 @@ def parsed(name: str, content: bytes) -> dict[str, str | list[str]]:
 def checked(about: Any, where: str = "about") -> dict[str, str | list[str]]:
     """Return the owner's words in the order of the facts, or raise InputError.
 
-    Empty words count as not said. A fact that follows from the release can't be said.
+    Empty words count as missing. The owner can't state a fact that follows from the release.
     """
     known = asked()
     if not isinstance(about, Mapping):
@@ -157,7 +157,7 @@ def _line(fact: Fact, value: Any, where: str) -> str:
 
 
 def package(document: Document, about: About, made: Mapping[str, bytes]) -> dict[str, str]:
-    """Write the files for others: their texts by name.
+    """Write the files for registry, board and repository: their texts by name.
 
     ``made``: contents of the files that are described, such as ``cells.csv``.
     """
@@ -223,7 +223,7 @@ def _value(fact: Fact, values: Mapping[str, Any]) -> Any:
 
 
 def _slug(document: Document, about: About) -> str:
-    """Stable name in the registry, by its rule: name, curators, year."""
+    """Stable name in the registry, by the registry's rule: name, curators, year."""
     parts = (
         printable(title(document)),
         "-".join(about.get("data_curators") or [UNSAID]),
@@ -294,7 +294,7 @@ class _Table:
         return "sc:Integer" if self.columns[column] in ("cluster", "doubtful") else "sc:Float"
 
     def about(self, column: int) -> str:
-        """What a column says."""
+        """Description of a column."""
         name = self.columns[column]
         if name == "area" and self.name == _AREAS:
             return "public name of the area"

@@ -38,14 +38,13 @@ _LONG, _TOP, _BOTTOM, _GAP = 560, 62, 52, 20
 #: Minimum width, so that a heading fits above a narrow plot.
 _NARROWEST = 480
 
-#: For the map of a domain: longest side, maximum number of cities, and minimum number of pixels
-#: between two cities.
+#: For the map of a domain: longest side, maximum number of cities, minimum pixels between cities.
 _SMALL_MAP, _MOST_CITIES, _APART = 280, 4, 16.0
 
 #: West, north, east and south end of a part of the picture, in pixels.
 Box = tuple[float, float, float, float]
 
-#: Corners of areas are left out if this moves a border by less than this number of pixels.
+#: A corner of an area is left out if the border then moves by less than this number of pixels.
 _FINEST = 0.4
 
 #: Longest scale bar as a share of the plot's width.
@@ -59,8 +58,8 @@ _SMALL, _LABEL, _HEADING = 11, 12, 15
 _GROUND, _INK, _WRONG = BACKGROUND["light"], INK["light"], WRONG["light"]
 _LINE = blend(_INK, _GROUND, 0.45)
 
-#: Pattern over clusters that noise alone could have made, as in an explorer; fine enough for a
-#: small block.
+#: Pattern over clusters that noise alone could have made, as in an explorer. Its lines are so close
+#: together that even a small block shows them.
 _HATCHING = (
     '<defs><pattern id="clusters-doubtful" width="5" height="5" patternUnits="userSpaceOnUse" '
     f'patternTransform="rotate(45)"><path d="M0 0v5" stroke="{_WRONG}" stroke-width="1.6"/>'
@@ -97,7 +96,7 @@ class Frame:
     def of(
         cls, names: Sequence[str], pairs: Bounds, ratio: float, right: float, long: float = _LONG
     ) -> Frame:
-        """Lay out a plot: names and bounds of axes, height / width, right margin, longest side."""
+        """Lay out a plot from names and bounds of axes, height / width, right margin, long side."""
         columns = tuple(names)
         bounds = tuple((float(lo), float(hi)) for lo, hi in pairs)
         width, height = (long, long * ratio) if ratio <= 1 else (long / ratio, long)
@@ -190,7 +189,8 @@ def counts_svg(document: Document) -> str:
     if of_areas := result.get("kind") == "areas":
         counts = counts[:, None]
     # All areas are drawn, so they are never summed.
-    steps = [1, 1] if of_areas else [math.ceil(side / MOST_SQUARES) for side in counts.shape]
+    same = 1 if of_areas else _same_side(counts)
+    steps = [1 if of_areas else max(same, math.ceil(side / MOST_SQUARES)) for side in counts.shape]
     squares = block_sums(counts, steps)
     size = np.abs(squares[squares != 0])
     largest = float(size.max(initial=0.0))
@@ -228,6 +228,15 @@ def counts_svg(document: Document) -> str:
     return frame.picture(
         "counts", f"Noisy number of records in each {what}", run_line(document), described, content
     )
+
+
+def _same_side(counts: Floats) -> int:
+    """Side of the blocks of equal cells, which look like one square (Two-stage); or 1."""
+    for side in (8, 4, 2):
+        blocks = np.kron(counts[::side, ::side], np.ones((side, side)))
+        if np.ptp(counts) and np.array_equal(blocks[: len(counts), : counts.shape[1]], counts):
+            return side
+    return 1
 
 
 def _area(frame: Frame, polygon: Mapping[str, Any], shade: int) -> str:
@@ -303,9 +312,9 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
 
 
 def _ground(frame: Frame, taken: Sequence[Box]) -> tuple[list[str], list[str]]:
-    """What is below and above the clusters: coasts and borders; cities and a scale bar.
+    """Coasts and borders, drawn below the clusters; cities and a scale bar, drawn above them.
 
-    ``taken``: boxes of the clusters' numbers, which stay free.
+    ``taken``: boxes of the clusters' numbers, where nothing else should be drawn.
     """
     scale, box = _scale(frame.columns, frame.bounds)
     if box is None or not in_degrees(frame.columns, frame.bounds):
@@ -315,7 +324,7 @@ def _ground(frame: Frame, taken: Sequence[Box]) -> tuple[list[str], list[str]]:
 
 
 def _scale(columns: Sequence[str], bounds: Bounds) -> tuple[Scale, Domain | None]:
-    """Scale of a map and its bounds; no scale if the bounds are too narrow for numbers."""
+    """Scale and bounds of a map; unknown if the bounds are too narrow for double precision."""
     try:
         box = Domain(tuple((float(lo), float(hi)) for lo, hi in bounds))
     except InputError:
@@ -326,7 +335,7 @@ def _scale(columns: Sequence[str], bounds: Bounds) -> tuple[Scale, Domain | None
 def _scale_bar(
     frame: Frame, scale: Scale, taken: Sequence[Box] = ()
 ) -> tuple[list[str], list[Box]]:
-    """Bar of a round length, right at the middle latitude, and its box; none if there is no unit.
+    """Bar of a round length, exact at the middle latitude, and its box; empty if there is no unit.
 
     The bar is in the first corner that is not ``taken``.
     """
@@ -390,7 +399,7 @@ def _coasts(frame: Frame, box: Domain) -> str:
 
 
 def _cities(frame: Frame, taken: Sequence[Box], *, grey: bool = False) -> list[str]:
-    """Largest cities with their names, beside the boxes ``taken``; ``grey`` below clusters."""
+    """Largest cities and their names, outside the boxes ``taken``; paler if ``grey``."""
     (west, east), lat = frame.bounds
     colour = {"fill": blend(_INK, _GROUND, 0.7)} if grey else {}
     parts: list[str] = []
@@ -477,7 +486,7 @@ def _rows(shades: NDArray[np.int_]) -> str:
     edge = np.ones(rows.shape, dtype=bool)
     edge[:, 1:] = rows[:, 1:] != rows[:, :-1]
     y, x = np.nonzero(edge)
-    # Equal squares of a row end where the next squares begin, or at the end of the row.
+    # A run of equal squares ends where the next run begins, or at the end of the row.
     ends = np.append(x[1:], 0)
     lengths = np.where(ends > 0, ends, rows.shape[1]) - x
     paths: dict[int, list[str]] = {}

@@ -1,9 +1,9 @@
 """Counts of areas from a release that has cells: post-processing, which spends no budget.
 
 A cell on a border is divided by surface, as if its records were spread evenly. Noise has a known
-scale, but nobody knows how the records of a cell are spread. So there are two bands: ``noise``, the
-error of the estimate by noise alone, and ``low`` to ``high``, which holds for any spread: between
-the cells that are entirely inside the area and all cells that touch it.
+scale, but nobody knows how the records of a cell are spread. So there are two bands. ``noise`` is
+the error of the estimate by noise alone. ``low`` to ``high`` holds for any spread: from the cells
+that are entirely inside the area to all cells that touch it.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def bands(areas: Areas, borders: Sequence[Floats], counts: Floats, scale: float)
         return np.asarray(sums)
 
     squares, fourths = total(share**2), total(share**4)
-    # Like margin, for a sum with weights: 3 fourths / squares^2 is its excess kurtosis.
+    # As in margin, but for a weighted sum, whose excess kurtosis is 3 fourths / squares^2.
     tails = 0.21 * fourths / np.maximum(squares, 1e-12) ** 2
     noise = scale * np.sqrt(2 * squares) * (1.96 + tails)
     errors = [

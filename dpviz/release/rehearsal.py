@@ -56,8 +56,8 @@ _BACKGROUND = 0.1
 #: Standard deviation of generated clusters, as a share of the domain's side: usual clusters, and
 #: small clusters, such as a city's hot spots in a box around the city.
 _SPREAD, _SMALL = (0.02, 0.05), (0.006, 0.015)
-#: Distance of two generated clusters that lie near each other, in sums of their deviations. Then
-#: nearly all records of both are apart.
+#: Distance of two generated clusters that lie near each other, divided by the sum of their standard
+#: deviations. At this distance, nearly all records of the two clusters are apart.
 _NEAR = 3.0
 
 #: Shares of the non-empty cells that are removed; each replaces the plan's share in a trial.
@@ -234,13 +234,13 @@ class Rehearsal:
     @property
     def change(self) -> str:
         """The recommended plan, described by its differences from the plan in use."""
-        assert self.best is not None  # noqa: S101 - only then there is one
+        assert self.best is not None  # noqa: S101 - other plans were tried
         return changed(self.plan.request, self.best.request)
 
     @property
     def taken(self) -> Rehearsal:
         """The rehearsal after a change to the recommended plan."""
-        assert self.best is not None  # noqa: S101 - only then there is one
+        assert self.best is not None  # noqa: S101 - other plans were tried
         return replace(self, plan=self.best)
 
 
@@ -267,8 +267,7 @@ def made_up(
 ) -> StandIn:
     """Normal clusters of unequal size on a declared domain, with some records between them.
 
-    Relative to the domain, the positions are always the same: they depend only on the parameters of
-    this function.
+    Relative to the domain, the positions depend only on the parameters of this function.
     """
     generator = SeededNoise(0).generator("stand-in")
     shares = 1.0 / np.arange(1, clusters + 1) ** 0.5
@@ -314,7 +313,7 @@ def evenly(domain: Domain, records: int) -> Dataset:
 def of_sample(facts: Sample, dataset: Dataset, request: Request, records: int) -> StandIn:
     """A public sample set as stand-in, with at most this number of records.
 
-    For every plan, its true clusters are the clusters found with the settings that suit the set.
+    Its true clusters, the same for every plan, are found with the settings that suit the set.
     """
     if dataset.ndim != (request.domain or facts.domain).ndim:
         raise InputError(
@@ -330,9 +329,9 @@ def of_sample(facts: Sample, dataset: Dataset, request: Request, records: int) -
 def of_public(public: PublicData, request: Request, records: int) -> StandIn:
     """A public file as stand-in, with at most this number of records.
 
-    For every plan, its true clusters are the clusters found with the grid that public facts give,
-    and with the usual values of all other parameters that a method may choose. Raises InputError if
-    the file has another number of columns, or if no record is inside the declared domain.
+    Its true clusters, the same for every plan, are found with the grid from public facts, and with
+    the usual values of all other parameters that a method may choose. Raises InputError if the file
+    has another number of columns, or if no record is inside the declared domain.
     """
     dataset, domain, family = public.dataset, request.domain, request.family
     assert domain is not None  # noqa: S101 - refused before
@@ -356,7 +355,7 @@ def of_public(public: PublicData, request: Request, records: int) -> StandIn:
 def _clustered(
     title: str, dataset: Dataset, domain: Domain, request: Request, records: int
 ) -> StandIn:
-    """Stand-in whose true clusters are those of the request's settings, without noise."""
+    """Stand-in whose true clusters are found with the request's settings, without noise."""
     labels = request.family.build(dataset, request.config, domain, request.outside).label(None)
     if dataset.n > records:
         # Use about as many records as the owner has; otherwise the forecast would be too good.
@@ -385,8 +384,8 @@ def other_plans(request: Request, records: int, *, counted: bool = False) -> lis
     """Plans that may be better, in groups; the plans of one group differ only in p.
 
     If one of these plans is in use, its list of other plans is a subset of this list. Budget,
-    neighbours, number of clusters and everything else that does not belong to the method stay the
-    same. Data given as a grid of counts (``counted``) keep their cells.
+    neighbours, number of clusters and all other values outside the method stay the same. Data given
+    as a grid of counts (``counted``) keep their cells.
     """
     family, config = request.family, request.config
     groups: list[list[Any]] = []
@@ -398,9 +397,9 @@ def other_plans(request: Request, records: int, *, counted: bool = False) -> lis
         by_hand = replace(base, **{CHOOSE.name: GIVEN}) if card.parameter(CHOOSE.name) else base
         sides = [] if family.chosen(config) else [base.grid]
         if not counted and request.domain is not None:
-            # Also a finer grid, which keeps near clusters apart: in two dimensions 1.5 times the
-            # cells per axis, because the rule grows with the fifth root of the records. With even
-            # finer grids the report can't distinguish clusters of few records from noise.
+            # Also try a finer grid, which keeps near clusters apart. In two dimensions, 8 times the
+            # records give 1.5 times the cells per axis (the rule has a fifth root). With even finer
+            # grids the report can't distinguish clusters of few records from noise.
             sides += [
                 family.from_public(config, times * records, request.domain.ndim)["grid"]
                 for times in (1, 8)
@@ -441,8 +440,8 @@ def rehearse(
     """Run a planned release many times on public data, then other plans that may be better.
 
     Raises InputError if the plan does not fit the stand-in. ``seen`` receives the results so far:
-    after the first draw, after a few draws, after all draws of the plan, and after those on data
-    without clusters.
+    after the first draw, a few draws, all draws of the plan, and the draws on data without
+    clusters.
     """
     records = stand_in.dataset.n
     groups = other_plans(request, records, counted=counted)
@@ -577,7 +576,7 @@ def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _matched(table: Ints, before: int, *, of_cells: bool) -> tuple[Mask, Mask, Mask]:
-    """Whether each found cluster (column) is true, each true cluster (row) found again, or joined.
+    """Masks: found clusters (columns) that are true; true clusters (rows) found again; joined.
 
     A joined cluster has most of its records in one larger cluster.
     """

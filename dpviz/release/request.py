@@ -38,8 +38,7 @@ class Request:
     #: Bounds of the columns; None if no bounds are declared.
     domain: Domain | None
     outside: Outside = "clip"
-    #: Column that identifies persons, if the privacy unit is a person; None if the unit is a
-    #: record.
+    #: Column that identifies persons if the privacy unit is a person, otherwise None.
     unit: str | None = None
     #: Whether the owner was asked, and declared, that no person has several records.
     one_record_each: bool = False
@@ -124,7 +123,7 @@ class Request:
 
     @classmethod
     def of(cls, document: Mapping[str, Any], unit: str | None = None) -> Request:
-        """Request of a released document; ``unit`` names the column that it does not contain."""
+        """Request of a released document, which does not name the column of persons: ``unit``."""
         domain, chosen = document["domain"], document.get("chosen", {})
         config = config_of(
             document,

@@ -14,7 +14,7 @@ from dpviz.privacy.noise_source import SeededNoise
 
 
 class LatticeAccountant(Accountant):
-    """Adds a release's discrete Laplace noise, spaced by ``unit``, but from a seed: not private."""
+    """Adds a release's discrete Laplace noise (spaced by ``unit``) from a seed: not private."""
 
     def __init__(self, seed: int, config: Configuration, unit: float) -> None:
         super().__init__(SeededNoise(seed), config.epsilon, config.neighbours)

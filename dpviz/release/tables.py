@@ -30,7 +30,7 @@ Document = Mapping[str, Any]
 
 AnyNumber = TypeVar("AnyNumber", bound=np.number)
 
-#: Height in metres from which on an area is no longer named after its largest city.
+#: An area of at least this height, in metres, is not named after its largest city.
 _REGION = 150_000
 
 #: Largest number of columns that a title names.
@@ -95,7 +95,7 @@ def axes_of(document: Document) -> str:
 
 
 def title(document: Document) -> str:
-    """The owner's title of the release, or what the release shows: its columns, or its place."""
+    """The owner's title of the release; if it is empty, a title with its columns or its place."""
     if document["title"]:
         return str(document["title"])
     domain, what = on_map(document)["domain"], f"{_word(document).capitalize()}s of records"
@@ -106,7 +106,7 @@ def title(document: Document) -> str:
     if not in_degrees(columns, bounds):
         return f"{what} by {names}"
     city = next(iter(cities_within(*bounds)), None)
-    # Of a larger area, the largest city is a poor name.
+    # The largest city is a poor name for a larger area.
     small = (bounds[1][1] - bounds[1][0]) * METRES_PER_DEGREE < _REGION
     return f"{what} around {city.name}" if city and small else f"{what} by {names}"
 
@@ -119,7 +119,7 @@ def run_line(document: Document) -> str:
 def edges(document: Document, axis: int, side: int) -> list[float]:
     """Borders of the cells on one axis, ``side`` + 1 numbers.
 
-    Digits that a division adds by rounding are removed; the bounds are the declared bounds.
+    Digits that only come from rounding are removed. The outer borders are the declared bounds.
     """
     lo, hi = document["domain"]["bounds"][axis]
     inner = axis_edges(lo, hi, side)[1:-1]
@@ -179,7 +179,7 @@ def cells_csv(document: Document) -> str:
 
 
 def areas_csv(document: Document) -> str:
-    """One row per area: its name, its noisy count, its cluster, and whether that is doubtful."""
+    """One row per area: name, noisy count, cluster, and whether the cluster is doubtful."""
     result, doubts = document["result"], doubtful_clusters(document)
     rows = io.StringIO()
     write = csv.writer(rows, lineterminator="\n").writerow
@@ -250,7 +250,7 @@ def doubt_words(document: Document) -> str:
 
 
 def earlier_words(document: Document) -> str:
-    """Sentence on what the same data spent before; "" if the budget file knows nothing."""
+    """Sentence on earlier debits for the same data; "" if the budget file has no earlier debit."""
     before = document.get("earlier", [])
     if not before:
         return ""
@@ -349,9 +349,9 @@ def margin(scale: float, counted: int = 1) -> int:
     """Bound, rounded up, on the error of a sum of noisy counts in 95% of cases.
 
     The bound for one count is scale * ln 20. Rounding up makes this bound valid for discrete
-    Laplace noise too. The bound for a sum is the normal bound of 1.96 standard deviations, where
-    each count has sqrt(2) scales. The first Cornish-Fisher term is added for the heavier tails of
-    Laplace noise (excess kurtosis 3 / counted).
+    Laplace noise too. The bound for a sum is the normal bound of 1.96 standard deviations; the
+    standard deviation of one count is sqrt(2) scales. The first Cornish-Fisher term is added for
+    the heavier tails of Laplace noise (excess kurtosis 3 / counted).
     """
     if counted == 1:
         return math.ceil(scale * MARGIN)
@@ -472,8 +472,8 @@ def accuracy_words(document: Document) -> list[str]:
         placed = [one.within for one in facts if one.within]
         if placed and any(one.within and place_words(document, one) for one in facts):
             said.append(
-                f"After a place: the distance within which, in {level} of releases, the mean place "
-                "of the records of each cluster lies."
+                f"After a place: a distance. In {level} of releases, the mean place of the records "
+                "of each cluster is within its distance of this place."
             )
         elif placed:
             widest = tuple(map(max, zip(*placed, strict=True)))
@@ -517,7 +517,7 @@ def apart_words(
 ) -> str:
     """Sentence with the distance below which two places become one; "" without ``shares``.
 
-    ``shares`` are those of ``Family.merging``; ``bounds`` are those of the domain, shape (d, 2).
+    ``Family.merging`` returns the ``shares``; ``bounds`` of the domain have shape (d, 2).
     """
     if not shares:
         return ""
@@ -536,7 +536,7 @@ def apart_words(
 
 
 def reach_words(document: Document, sides: Sequence[float]) -> str:
-    """Largest distance on a map, from the largest distance in each column; else both of these."""
+    """Largest distance in words: one length on a map, otherwise a distance for each column."""
     metres = _metres(*_axes(document))
     if metres is not None:
         return length(math.hypot(*(a * b for a, b in zip(sides, metres, strict=True))))
@@ -575,7 +575,7 @@ def _number_word(many: int) -> str:
 
 
 def place_words(document: Document, facts: ClusterFacts) -> str:
-    """Place of a cluster in words: from the nearest city, or "" if the columns are no degrees.
+    """Place of a cluster relative to the nearest city; "" if the columns are not in degrees.
 
     A cluster of areas has the name of its area with the largest noisy count.
     """

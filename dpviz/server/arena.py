@@ -1,8 +1,8 @@
 """One arena of memory for all threads of the server.
 
-Memory that is freed at the end of the main arena goes back to the system; glibc does not do this
-for other arenas. If each thread had its own arena, freed uploads would stay in memory. The number
-of arenas is fixed when the program starts.
+glibc returns memory to the system if it is freed at the end of the main arena, but not memory of
+other arenas. If each thread had its own arena, freed uploads would stay in memory. The number of
+arenas is fixed when the program starts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import suppress
 #: Name of the environment variable that glibc reads, and number of the same setting in ``mallopt``.
 VARIABLE, _ARENA_MAX = "MALLOC_ARENA_MAX", -8
 
-# If a program imports this module, threads that it has started before keep their own arenas.
+# Threads that a program has started before it imports this module keep their own arenas.
 with suppress(OSError, AttributeError, TypeError):  # only glibc has this
     ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 

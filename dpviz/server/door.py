@@ -1,9 +1,8 @@
 """The door for a class: a second socket of the running server, for guests in the local network.
 
 The server itself still listens only on this computer. The door passes a guest's requests on to the
-same app, and marks each of them: the marks are what :func:`dpviz.ui.session.classroom.is_guest`
-reads. The door sends nothing of a guest but requests to read and the socket of the page, so no file
-can be uploaded.
+same app, and marks each request; :func:`dpviz.ui.session.classroom.is_guest` reads these marks. The
+door passes on only requests to read and the socket of the page, so guests can't upload files.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 #: Entry of a request's scope which says that the door has checked the host; no client can set it.
 CHECKED = "dpviz.checked"
 
-#: Number of ports that are tried, the server's own port first; seconds to wait for the server.
+#: Number of ports to try, beginning with the server's own port; seconds to wait for the server.
 _TRIED, _PATIENCE = 20, 10.0
 
 #: Largest message of a guest's browser in bytes: values of controls are much smaller.
@@ -88,10 +87,10 @@ class ClassDoor:
         """Answer one request of a guest."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         given = {name: value.decode("latin-1") for name, value in headers}
-        # A foreign page could lead a guest's browser here by another name.
+        # With another host name, a foreign page could lead a guest's browser here.
         known = given.get(b"host") == self.place
         known = known and given.get(b"origin") in (None, f"http://{self.place}")
-        # The server trusts some headers of a proxy; guests do not come through a proxy.
+        # Remove headers of a proxy, which the server trusts: guests do not come through a proxy.
         trusted: dict[str, Any] = st.get_option("server.trustedUserHeaders") or {}
         dropped = {GUEST.encode(), *(name.lower().encode() for name in trusted)}
         more = [(GUEST.encode(), b"yes")]

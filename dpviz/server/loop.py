@@ -1,9 +1,9 @@
-"""The event loop of the server: it is asyncio's loop, but many calls wake it up only once.
+"""The event loop of the server: asyncio's loop, but several calls wake it up only once.
 
 For a picture, a page passes about forty messages to the loop, and Streamlit adds a callback to
-each. Each call of ``call_soon_threadsafe`` writes a byte to a socket without the interpreter lock,
-which another thread may take. A loop that sleeps needs one byte, and a loop that is awake none.
-uvloop is no way out: its buffer keeps the last 250 KB received, even after a connection's end.
+each. Each call of ``call_soon_threadsafe`` writes a byte to a socket, and releases the interpreter
+lock, which another thread may take. A sleeping loop needs one byte, a loop that is awake needs no
+byte. uvloop does not help: it keeps the last 250 KB received, even after a connection's end.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Loop(asyncio.SelectorEventLoop):
             super()._write_to_self()  # type: ignore[misc]
 
     def _run_once(self) -> None:
-        """Look at the queue, sleep, run callbacks; those that are added from now on need a byte."""
+        """Look at the queue, sleep, run callbacks; callbacks that are added later need a byte."""
         self._awake = False
         super()._run_once()  # type: ignore[misc]
 
@@ -43,7 +43,7 @@ def _factory(use_subprocess: bool = False) -> type[asyncio.AbstractEventLoop]:
 
 
 def use() -> None:
-    """Make this loop the default of servers that start later; a server may choose another loop."""
+    """Make this loop the default of servers that start later; servers may choose another loop."""
     if sys.platform != "win32":  # on Windows uvicorn uses a loop of another kind
         with suppress(ImportError):  # uvicorn before 0.36 keeps its own loop
             from uvicorn.config import LOOP_FACTORIES

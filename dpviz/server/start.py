@@ -62,7 +62,7 @@ def _asked_port(given: int | None) -> int | None:
 
 
 def check_free(address: str, port: int) -> None:
-    """Raise InputError if this computer does not have the address, or can't use the port."""
+    """Raise InputError if the address is not of this computer, or the port can't be used."""
     if not 1 <= port <= 65_535:
         raise InputError(f"port {port}: give a port from 1 to 65535 with --port.")
     try:

@@ -96,8 +96,8 @@ _HEADERS = {
 _PLOTLY = re.compile(r"/component/[\w.]+/plotly\.min\.js")
 _KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
 
-#: Without frame.js the page has no side bar, and without page.css no style: its parts would move.
-#: Browsers count the shifts of a part of no opacity as none, but not those of an invisible part.
+#: The page has no side bar before frame.js is loaded, and no style before page.css, so its parts
+#: would move. Browsers count shifts of invisible parts, except parts with opacity 0.
 _HIDDEN = (
     b"<style>.stApp{opacity:0;pointer-events:none;animation:dpv-late 0s 8s forwards}"
     b"@keyframes dpv-late{to{opacity:1;pointer-events:auto}}</style></head>"
@@ -105,7 +105,7 @@ _HIDDEN = (
 
 _LOG = logging.getLogger(__name__)
 
-#: Largest number of different refused sockets in the log, because strangers could fill the log.
+#: Largest number of different refused sockets in the log; without it, strangers could fill the log.
 _MOST_NOTED = 20
 
 #: Seconds to wait before a browser is opened; by then the server accepts connections.
@@ -123,7 +123,7 @@ _UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
 
 #: Paths that are closed, whatever the settings are. On these paths, Streamlit shows everybody the
 #: memory of each session, runs the script for every health check, and lets programs without a
-#: browser fill in the app's controls, for example paths of files and releases.
+#: browser use the app's controls, for example to open files or to release.
 _CLOSED = re.compile("/_stcore/(metrics|script-health-check|agent(/.*)?)")
 
 
@@ -207,7 +207,7 @@ class Shield:
         page = "text/html" in given.get(b"accept", "")
         if page:
             _loading()
-            # In one piece, and not compressed, so that a style can be added.
+            # The page must be in one piece and not compressed, so that a style can be added.
             kept = [one for one in scope["headers"] if one[0] != b"accept-encoding"]
             scope = {**scope, "headers": kept}
 
@@ -268,7 +268,7 @@ def shield() -> list[Middleware]:
 
 @asynccontextmanager
 async def in_browser(app: st.App) -> AsyncIterator[None]:
-    """Open a browser unless ``headless``, since here Streamlit opens none; have a door for a class.
+    """Open a browser unless ``headless``, since Streamlit does not open it here; make a class door.
 
     The door is closed until a teacher opens it.
     """
@@ -308,8 +308,8 @@ def serve(
 ) -> None:
     """Run the app of a script until the user stops it.
 
-    The settings of ``.streamlit/config.toml`` beside the ``script`` apply, then ``settings`` of
-    Streamlit by their names. If other computers can reach ``address``, the server is shared:
+    The settings of ``.streamlit/config.toml`` beside the ``script`` apply first; ``settings`` (by
+    Streamlit's names) replace them. If other computers can reach ``address``, the server is shared:
     visitors can't type paths of its files, and each visitor has their own budgets. ``hosts`` are
     names that visitors may use, in addition to those of this computer. ``headless`` opens no
     browser. Raises InputError if a host is not a valid name, or a setting can't be read.
@@ -326,7 +326,7 @@ def serve(
     check_settings(script)
     use_loop()
     own = ["localhost", "127.0.0.1", "::1"]
-    # In the folder of this "program", Streamlit searches its configuration and script modules.
+    # Streamlit searches its configuration and the script's modules in the folder of this "program".
     sys.argv = [str(script)]
     st.App(script, lifespan=in_browser, middleware=shield()).run(
         config={

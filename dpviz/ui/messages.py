@@ -15,7 +15,7 @@ import streamlit as st
 
 from dpviz.base.errors import InputError
 
-#: Splits links, arrows and emoji codes, which a backslash does not stop.
+#: Character that splits links, arrows and emoji codes, because a backslash can't disable them.
 _JOINER = "\u2060"
 
 #: Special characters of Markdown, HTML and formulas, except underscores inside a word.
@@ -78,7 +78,7 @@ def show_warning(text: object, icon: str = ":material/warning:") -> None:
 
 
 def warn_owner(text: str) -> None:
-    """Show a warning that tells something about the true data, so it is for the owner alone."""
+    """Show a warning that reveals something about the true data, so it is only for the owner."""
     show_warning(f"{text} Only you see this sentence.")
 
 

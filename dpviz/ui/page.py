@@ -68,7 +68,7 @@ _ENTERED, _SHOWN, _LAST = "app:entered", "app:shown", "app:last"
 
 
 def run_page(name: str, page_state: Callable[[], State], build: Callable[[State], None]) -> None:
-    """Run the page ``pages/name.py``: read controls from the link, show its errors, draw it."""
+    """Run the page ``pages/name.py``: read the link's controls, show its errors, draw the page."""
     _start_by_app(name)
     with errors_shown():
         if name not in OPEN_TO_GUESTS:
@@ -134,7 +134,7 @@ def _start_by_app(path: str) -> None:
 def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
     """Show the navigation; return the requested page and its title."""
     # ``doors`` are names of links, with the files in ``pages/`` and their titles; the last door is
-    # a menu. The first page has the empty path, and also its name, because people type this name.
+    # a menu. The first page has the empty path, and its name as a second path for people who type.
     *names, menu = doors
     if is_guest():
         names = [name for name in names if set(OPEN_TO_GUESTS).intersection(doors[name])]
@@ -142,7 +142,7 @@ def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
     first = next(iter(titles))
 
     def pages(shown: Mapping[str, str], path: str = "") -> list[Any]:
-        """All pages; those in ``shown`` have a link, the first page by one of its paths."""
+        """All pages; pages in ``shown`` have a link; ``path`` is the first page's path."""
         seen = {path, *titles} - {"" if path else first}
         return [
             st.Page(
@@ -155,8 +155,8 @@ def navigate(doors: Mapping[str, Mapping[str, str]]) -> tuple[Any, str]:
             for one in ("", *titles)
         ]
 
-    # Streamlit marks the link of the requested page only, so each door is a link to the last page
-    # that was open behind it. The first call finds the requested page.
+    # Streamlit marks only the link of the requested page, so each door has a link to its page that
+    # was open last. The first call finds the requested page.
     path = st.navigation(pages({}), position="hidden").url_path
     here = path or first
     if here in WITH_SIDE_BAR and not embedded():
@@ -195,7 +195,7 @@ def _keys() -> str:
 def show_title(title: str, path: str) -> None:
     """Show the page's title as first heading; the heading is hidden if the navigation shows it."""
     # The side bar of the previous page would stay until the run ends, and then move this page.
-    # Not by :has(), with which the browser would look at the whole page after each change in it.
+    # The style has no :has(), because the browser would then check the page after each change.
     alone = "" if path in WITH_SIDE_BAR else _ALONE
     st.html(f'<h1 class="dpv-title">{html.escape(title)}</h1>{alone}')
 
@@ -212,8 +212,8 @@ def _ask_after_reconnect() -> None:
     """Make the browser ask for a run of the page whenever it reconnects; draw nothing.
 
     If no fragment of a page repeats, the browser asks for a run only if the last run was the run of
-    a fragment. After a restart of the server or a long sleep, a new session that has run nothing
-    does not know the fragments of sliders, and ignores their changes without a message.
+    a fragment. After a restart of the server or a long sleep, the new session has run nothing. It
+    does not know the fragments of sliders, so it ignores their changes without a message.
     """
 
 

@@ -67,7 +67,7 @@ def threshold_of(counts: Floats, density: float) -> Threshold:
 def joined(significant: Mask, neighbours: Indices) -> tuple[Labels, int]:
     """Label groups of significant areas that are connected by pairs of neighbours (k, 2).
 
-    0 means not significant; 1 to the number of clusters are from the largest, as for cells.
+    0 means not significant. Clusters are 1, 2, ... from the largest to the smallest, as for cells.
     """
     one, other = neighbours[significant[neighbours].all(axis=1)].T
     size = len(significant)

@@ -13,11 +13,11 @@ from dpviz.wavecluster.deconvolution import Bins, expectation_maximisation, like
 #: Possible shares of the budget, from the smallest; the last release uses the whole budget.
 SHARES = (0.4, 0.5, 0.65, 0.8)
 
-#: Below cells * epsilon^2 (public) of SMALL_BUDGET, only shares of at least LARGE are tried: the
-#: number of zeros is too noisy with any share.
+#: If cells * epsilon^2 (a public number) is below SMALL_BUDGET, only shares of at least LARGE are
+#: tried, because the number of zeros is too noisy with any share.
 SMALL_BUDGET, LARGE = 64.0, 0.65
 
-#: Below this cells * epsilon^2 no count is low: finer counts are more useful than zeros.
+#: If cells * epsilon^2 is below this, no count is low: finer counts are more useful than zeros.
 TINY_BUDGET = 4.0
 
 #: Number of steps that estimate the distribution of the counts.
@@ -34,8 +34,8 @@ class Choice(NamedTuple):
 def choose_share(noisy: Floats, rate: float, density: float) -> Choice:
     """Choose the share for which the fewest cells cross the density threshold.
 
-    Low cells can't be told from empty cells: they use the remaining budget for their number of
-    zeros, others for a finer release. A small share makes dense cells low; a large share adds noise
+    Low cells look like empty cells. They use the remaining budget for their number of zeros; other
+    cells use it for a finer release. A small share makes dense cells low; a large share adds noise
     to the number of zeros, and so to the rank. ``noisy`` are counts released with the first of
     ``SHARES``; ``rate`` is 1 / scale of the noise with the whole budget.
     """

@@ -1,8 +1,8 @@
 """Private choice of grid g and density p, which Chen, Yu, Chirkova (section 8) leave open.
 
-g: ``8 (n epsilon)^(1/5)`` cells per axis; the number n of records gets a share ``RECORDS_SHARE`` of
-epsilon. p: the best p separates records, loses few, and would find the same clusters again, by
-noisy counts that are published in any case: see :func:`worth_of_densities`.
+g is ``8 (n epsilon)^(1/5)`` cells per axis; the number n of records gets a share ``RECORDS_SHARE``
+of epsilon. The best p separates records, loses few records, and would find the same clusters again.
+Noisy counts, which are published in any case, determine p: see :func:`worth_of_densities`.
 
 Proof: one record changes n by one, so Lap(1 / (share epsilon)) hides the record. All later steps
 run on the grid that follows from the noisy n, with the remaining epsilon (sequential, adaptive
@@ -58,7 +58,7 @@ _WHOLE = 10**6
 def chosen_grid(records: float, epsilon: float, ndim: int, level: int) -> int:
     """Cells per axis for a noisy number of records: at least two blocks, and only whole blocks.
 
-    In two dimensions ``8 (n epsilon)^(1/5)``; in others the total number of cells is the same.
+    In two dimensions ``8 (n epsilon)^(1/5)``; in other dimensions the total number is the same.
     """
     side = math.pow(_SIDE * math.pow(max(records * epsilon, 1.0), _GROWTH), 2 / ndim)
     block = 1 << level
@@ -116,8 +116,9 @@ def with_density(
 ) -> tuple[Config, dict[float, float]]:
     """Choose p from a noisy average subband; return the configuration and the worth of each p.
 
-    Unchanged and empty without a private choice. ``rank`` estimates, from noisy numbers, how many
-    coefficients of W' are significant for a p; ``redrawn`` samples the noise on W' again.
+    Without a private choice, the configuration is unchanged and there is no worth. ``rank``
+    estimates, from noisy numbers, how many coefficients of W' are significant for a p; ``redrawn``
+    samples the noise on W' again.
     """
     if config.choose != PRIVATE:
         return config, {}
@@ -163,11 +164,10 @@ def worth_of_densities(
 ) -> dict[float, float]:
     """Rate each p by comparing its clusters on noisy counts with its clusters on resampled counts.
 
-    Takes noisy records per block, the same resampled, and the number of significant blocks for each
-    of ``DENSITIES``. The worth is the mean of ``F^4 * share * different``, over records that are in
-    clusters of both results: ``F`` is the F-measure between them, ``share`` their share of all
-    records, ``different`` the probability that two of them are in different clusters (Gini's
-    index).
+    Takes noisy and resampled records per block, and the number of significant blocks for each of
+    ``DENSITIES``. The worth is the mean of ``F^4 * share * different`` for records in clusters of
+    both results. ``F`` is the F-measure of both results. ``share`` is the share of these records in
+    all records. ``different`` is the probability that two of them are in different clusters (Gini).
     """
     weights = np.maximum(blocks, 0) * (_WHOLE / max(float(blocks.sum()), 1.0))
     found = (_labels(each, ranks) for each in (blocks, *again))

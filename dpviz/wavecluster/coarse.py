@@ -1,9 +1,9 @@
-"""Whether a grid is too coarse to tell the clusters of the data apart.
+"""Whether a grid is too coarse to separate the clusters of the data.
 
-The true run on a finer grid judges, if its significant cells have many records, and more than other
-cells. Its clusters with at least a hundredth of the clustered records count; each belongs to the
-coarse cluster with most of its cells. The grid is too coarse if they belong to at most half as
-many.
+The true run on a finer grid decides, but only if its significant cells have many records, and more
+than other cells. Its clusters with at least a hundredth of the clustered records count; each
+belongs to the coarse cluster with most of its cells. The grid is too coarse if these clusters
+belong to at most half as many coarse clusters.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import numpy as np
 
 from dpviz.wavecluster.truth import Truth
 
-#: Cells on each side of the finer grid, unless the data are a sample set with a grid that suits it.
+#: Cells on each side of the finer grid, unless the data are a sample set with a suitable grid.
 FINE = 64
 
-#: Least mean number of records of the finer grid's significant cells, and its ratio to all.
+#: Least mean number of records of the finer grid's significant cells; ratio to that of all cells.
 LEAST, LEAST_RATIO = 20, 1.5
 
 
 def joined(coarse: Truth, fine: Truth) -> tuple[int, int] | None:
-    """Numbers of clusters on a coarse and a finer grid (``fine``); None if it is not too coarse."""
+    """Numbers of clusters on a coarse and a finer grid; None if ``coarse`` is not too coarse."""
     labels, records = fine.stages.labels, fine.records
     least = max(LEAST, LEAST_RATIO * records.mean())
     if records.sum(where=labels > 0) < least * np.count_nonzero(labels):

@@ -26,8 +26,8 @@ T = TypeVar("T", bound=np.generic)
 def connected_components(significant: Mask) -> tuple[Labels, int]:
     """Label the clusters: groups of significant cells that touch at edges or corners.
 
-    0 means not significant; 1 to ``n_clusters`` are from the largest, of equal size in reading
-    order.
+    0 means not significant. Clusters are 1 to ``n_clusters`` from the largest to the smallest;
+    clusters of equal size are in reading order.
     """
     structure = np.ones((3,) * significant.ndim, dtype=bool)
     return by_size(*ndimage.label(significant, structure=structure))
@@ -60,7 +60,7 @@ def label_points(
 ) -> Labels:
     """Cluster of each of the points (n, d), shape (n,), from 0; -1 = noise, as in scikit-learn.
 
-    ``labels`` has one entry per block of 2**level cells a side of counts of this ``shape``. Points
+    ``labels`` has one entry per block of 2**level cells a side, in a grid of this ``shape``. Points
     outside the domain get the label of the border cell (``"clip"``) or are noise (``"drop"``).
     """
     check_outside(outside)

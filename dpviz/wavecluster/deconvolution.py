@@ -20,10 +20,10 @@ PARTS = 4
 class Released:
     """All releases of counts (whole numbers, any shape) by a method: all that post-processing uses.
 
-    ``rate``: 1 / scale of the two-sided geometric noise of each count. ``low``: counts of which,
-    after the ``rough`` release, only the noisy number of ``zeros`` is released (``zeros_rate`` 0:
-    none are low; then rough is the finest release). ``room``: cells that each count sums, None if
-    equal.
+    ``rate`` is 1 / scale of the two-sided geometric noise of each count. For ``low`` counts, after
+    the ``rough`` release, only the noisy number of ``zeros`` is released. If no count is low,
+    ``zeros_rate`` is 0 and ``rough`` is the finest release. Each count sums ``room`` cells (None:
+    equal).
     """
 
     noisy: Floats
@@ -40,8 +40,8 @@ class Released:
 class Bins:
     """Geometric bins of counts, divided into parts: 0, 1, 2, ..., then wider bins.
 
-    Bin j has whole numbers from ``edges[j]`` to below ``edges[j + 1]``, and parts (edges (I + 1,))
-    from ``first[j]`` to below ``first[j + 1]``; both have shape (J + 1,).
+    Bin j has the whole numbers from ``edges[j]`` to below ``edges[j + 1]``, and the parts from
+    ``first[j]`` to below ``first[j + 1]``. ``parts`` (I + 1,) are the edges of all parts.
     """
 
     edges: Floats
@@ -91,9 +91,9 @@ def expectation_maximisation(
 ) -> Floats:
     """Improve the weights of a mixture, so that the observations are more likely.
 
-    ``chances`` (m, J) of each observation under each component; weights (J,), or (k, J) for k
-    mixtures; ``times`` (m,) that each occurs; ``zero`` (k, 1): fixed weights of the first
-    component.
+    ``chances`` (m, J) are those of each observation under each component. ``weights`` are (J,), or
+    (k, J) for k mixtures. An observation occurs ``times`` (m,). ``zero`` (k, 1) are fixed weights
+    of the first component.
     """
     turned = np.ascontiguousarray(chances.T)
     for _ in range(steps):

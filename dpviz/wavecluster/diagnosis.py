@@ -1,13 +1,13 @@
 """Follows a true cluster through the steps of a private run, to find why it is not kept.
 
-:mod:`dpviz.wavecluster.fates` defines the fates. The stage of a cluster C is the first that
-applies: ``grid``: C has one or two cells and was not joined; or is broken, shrunk or lost, and is
-several clusters (of a quarter of C's records each) on a grid twice as fine, without noise.
-``components``: one cell of C, or beside C, decides: if only it is private, C is not kept, and if
-only it is true, C is kept (``cell_stage`` moved it). ``counts``: C is not kept with the true
-threshold, even if each cell has only the noise of its own counts. ``subband``: the same with noise
-of other cells, which Haar does not have. ``threshold``: with all noise and the true threshold, C is
-kept.
+:mod:`dpviz.wavecluster.fates` defines the fates. The stage of a cluster C is the first stage in
+this list that applies. ``grid``: C has one or two cells and was not joined; or C is broken, shrunk
+or lost, and a grid twice as fine, without noise, has several clusters with at least a quarter of
+C's records each. ``components``: one cell in or beside C decides. If only this cell is private, C
+is not kept; if only this cell is true, C is kept (``cell_stage`` moved the cell). ``counts``: with
+the true threshold, C is not kept, even if each cell has only the noise of its own counts.
+``subband``: C is not kept with noise of other cells, too, which Haar does not have. ``threshold``:
+C is kept with all noise and the true threshold.
 
 Thresholding and components also run with exchanged parts, see ``RUNS``. All this reads the true
 data: it is for exploration, never for a release.
@@ -64,9 +64,10 @@ PART = 0.25
 class Outcome:
     """The outcome for one true cluster in another result, in cells.
 
-    ``match``: label of the cluster, not invented, with most of its cells (0: none has any).
-    ``left``: its cells in such clusters, which are ``pieces``. ``joined``: other true clusters with
-    at least half as many cells in the match; ``swallowed``: with more than half of their own cells.
+    ``match`` is the label of the cluster with most of its cells among clusters that are not
+    invented, or 0. ``left`` of its cells are in ``pieces`` such clusters. ``joined`` true clusters
+    have at least half as many cells in the match; ``swallowed`` have more than half of their own
+    cells.
     """
 
     fate: Fate
@@ -83,11 +84,11 @@ class Outcome:
 class Diagnosis:
     """The outcome for a true cluster, the stage that caused it, and runs that would have kept it.
 
-    ``at_stage``: outcome if stages up to this are private and later stages true. ``finer_parts``:
-    number of clusters on a grid twice as fine, or None. ``cell``: the one that bridges or cuts,
-    moved at ``cell_stage``. ``missed`` cells of the cluster are not significant and ``invented``
-    cells beside it are, at this stage. ``separation``: mean coefficient above that of cells beside;
-    ``noise``: root mean square on both.
+    ``at_stage`` is the outcome if stages up to this stage are private and later stages are true.
+    ``finer_parts`` is the number of clusters on a grid twice as fine, or None. The ``cell`` bridges
+    or cuts, and was moved at ``cell_stage``. At this stage, ``missed`` cells of the cluster are not
+    significant, and ``invented`` cells beside it are significant. ``separation``: mean coefficient
+    minus mean of the cells beside it; ``noise``: root mean square on all these cells.
     """
 
     cluster: int
@@ -123,8 +124,8 @@ class RetainedDraws:
 class Diagnostics:
     """A private run, the true run, and runs in which one part is exchanged, on the same grid.
 
-    ``doubled`` is the draw with twice the budget; ``finer`` the true run on a grid twice as fine,
-    None if only counts are known.
+    ``doubled`` is the draw with twice the budget. ``finer`` is the true run on a grid twice as
+    fine, or None if only counts are known.
     """
 
     truth: Truth

@@ -1,4 +1,4 @@
-"""Tests whether released counts show records, and more structure than evenly spread records."""
+"""Tests if released counts show records, and more structure than evenly spread records have."""
 
 from __future__ import annotations
 
@@ -12,33 +12,34 @@ from dpviz.base.lazy import ndimage, special
 from dpviz.wavecluster.deconvolution import Released, noise_variance
 
 #: "structure": more than evenly spread records have. "even": records, but not more structure.
-#: "unclear": like "even", with too few records or too much noise to tell. "noise": nothing else.
+#: "unclear": like "even", but too few records or too much noise to decide. "noise": only noise.
 Evidence = Literal["structure", "even", "unclear", "noise"]
 
-#: Level of both tests together, with fitted distributions of too light tails: as measured, at most
-#: 1% of draws of even records gave "structure", and of no records another result than "noise".
+#: Level of both tests together. Fitted distributions have too light tails: in measurements, up to
+#: 1% of draws of even records gave "structure", and up to 1% of draws without records did not give
+#: "noise".
 FALSE_ALARM = 0.004
 
 #: Widths, in cells, of the windows of sums in the test for structure: many small clusters are
 #: visible in single counts, broad weak ones only in wide sums.
 WIDTHS = (1, 3, 7, 15)
 
-#: Number of simulated draws of evenly spread records, to which a distribution is fitted; for a
-#: sketch of a large grid, fewest draws, and cells * draws.
+#: Number of simulated draws of evenly spread records, to which a distribution is fitted. FEW and
+#: HURRIED are for a sketch of a large grid: fewest draws, and cells * draws.
 DRAWS, FEW, HURRIED = 60, 8, 60_000
 
 #: Largest number of cells that are simulated together, in several draws.
 _AT_ONCE = 1 << 20
 
-#: The test detects all but weak structures from this value on of (records per cell)^2 / (variance
-#: of a rough count) * sqrt(number of cells).
+#: The test detects all but weak structures if (records per cell)^2 / (variance of a rough count) *
+#: sqrt(number of cells) is at least this value.
 ENOUGH = 50.0
 
-#: Level of the test for structure from ENOUGH on: less for structures that are not weak, more for
-#: records that are a little uneven by accident.
+#: Level of the test for structure from ENOUGH on. Structures that are not weak have smaller
+#: chances; records that are a little uneven by accident have larger chances.
 PLAIN = 1e-4
 
-#: A count's distribution is summed over _DEVIATIONS, from the mean _LARGE on by a normal law.
+#: A count's distribution is summed over _DEVIATIONS; from the mean _LARGE on, it is normal.
 _DEVIATIONS, _LARGE, _POINTS = 12.0, 1e6, 20_001
 
 
@@ -47,7 +48,7 @@ def evidence(
 ) -> Evidence:
     """Test the releases; the generator simulates evenly spread independent records to compare.
 
-    ``hurried``: with fewer draws on a large grid, so the levels hold only roughly.
+    If ``hurried``, a large grid gets fewer draws, so the levels are only approximate.
     """
     none = _chance_if_none(released) >= FALSE_ALARM / 2
     if released.rough.size == 1:
@@ -120,7 +121,7 @@ def _chance_beyond(seen: float, drawn: Floats) -> float:
 
 
 def chance_of_count(count: float, mean: float, rate: float) -> float:
-    """Chance that a noisy count is at least ``count``, if the true one is Poisson with ``mean``."""
+    """Chance that a noisy count is at least ``count``, if the true count is Poisson (``mean``)."""
     wide = _DEVIATIONS * (math.sqrt(mean) + 3)
     if mean < _LARGE:
         true = np.arange(max(math.floor(mean - wide), 0), math.ceil(mean + wide) + 1.0)

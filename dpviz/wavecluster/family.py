@@ -163,7 +163,7 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
         return config.grid
 
     def given_by_data(self, material: Source) -> dict[str, Any]:
-        """Grid of the data, since data may be given as counts; areas have none."""
+        """Grid of the data, since data may be given as counts; areas have no grid."""
         return {} if material.areas is not None else {"grid": material.shape}
 
     def from_public(self, config: Config, records: int, ndim: int) -> dict[str, Any]:
@@ -171,7 +171,7 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
         return {"grid": chosen_grid(records, config.epsilon, ndim, config.level)}
 
     def merging(self, config: Config, ndim: int) -> list[tuple[float, float]]:
-        """A block, because blocks that touch are one cluster; two, and the wavelet's reach."""
+        """Shares of an axis: one block (touching blocks join); two blocks and the reach."""
         sides = config.grid if isinstance(config.grid, tuple) else (config.grid,) * ndim
         block, wavelet = 2 ** check_level(config.level, sides), config.wavelet
         return [

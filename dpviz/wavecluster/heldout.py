@@ -1,12 +1,12 @@
 """OCM and 2CE: whether classifiers learned from true and private clusters agree.
 
-Cluster nine tenths of the points, learn a classifier from the subband's labelled cells, predict the
-last tenth; once with the true run and once with a private run. Unlike in the paper, each tenth is
-held out in turn, and insignificant cells are class 0, so that lost and added cells change the
-scores, which are higher. With ``alone``, only significant cells are learned, as in the paper.
+Cluster nine tenths of the points, learn a classifier from the subband's labelled cells, and predict
+the last tenth: once with the true run and once with a private run. Unlike in the paper, each tenth
+is held out in turn, and insignificant cells are class 0. So lost and added cells change the scores,
+and scores are higher. With ``alone``, only significant cells are learned, as in the paper.
 
 The paper learns C4.5 trees from the cell centres. A full tree on a full grid gives every cell its
-own label, so :func:`agreement` looks it up. A tree on significant cells alone is grown.
+own label, so :func:`agreement` looks the label up. With significant cells alone, a tree is grown.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def agreement(
 
 
 def _learned_alone(stages: Stages, filled: Mask) -> Labels:
-    """Clusters of filled cells, by a tree on significant cells (too large: by the nearest)."""
+    """Clusters of filled cells, by a tree on significant cells (if too large, the nearest cell)."""
     from sklearn.tree import DecisionTreeClassifier
 
     significant, labels, side = stages.significant, stages.labels, 2**stages.level
@@ -138,7 +138,7 @@ def _learned_alone(stages: Stages, filled: Mask) -> Labels:
         return cast("Labels", labels[tuple(nearest)][tuple((cells // side).T)])
     tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
     with warnings.catch_warnings():
-        # It expects more cells than this in a cluster.
+        # The tree expects more cells in each cluster.
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         tree.fit(np.argwhere(significant), labels[significant])
     return np.asarray(tree.predict((cells + 0.5) / side - 0.5))

@@ -24,8 +24,8 @@ MUCH, SADDLE = 0.3, 0.85
 #: Smallest mean chance of the reported cells at which enough of these cells are correct.
 RIGHT = 0.4
 
-#: Smallest number of adjacent doubtful cells of a wide join, which stays if one of them is likely.
-#: Narrower joins are mostly false: the random field has closed a gap.
+#: A join of at least this number of adjacent doubtful cells is wide; it stays if one of them is
+#: probably significant. Narrower joins are mostly false: the random field has closed a gap.
 WIDE = 4
 
 #: Weight of a cell's surroundings in its rank if doubt has its largest value, 1.
@@ -39,17 +39,18 @@ def likely_cells(
 ) -> Mask:
     """Mask of the cells to report: the likeliest cells, except cells that make a doubtful join.
 
-    Doubt is the expected number of wrong cells, if all with a chance above one half were reported,
-    by the expected number of significant cells. Without doubt, likely cells are reported. With more
-    doubt, their number is closer to the expected number, since leaving out most cells costs more
-    than some wrong cells, and surroundings have more weight in the rank. The final number is the
-    geometric mean of this number and of the largest number at which enough cells are correct.
+    If all cells with a chance above one half are reported, doubt is the expected number of wrong
+    cells divided by the expected number of significant cells. Without doubt, likely cells are
+    reported. With more doubt, surroundings have more weight in the rank, and the number of cells is
+    closer to the expected number, because leaving out most cells costs more than some wrong cells.
+    The final number is the geometric mean of this number and of the largest number at which enough
+    cells are correct.
 
     If noise hides cells but not wide clusters, a coarse estimate ranks better; ``trust`` (0 to 1)
-    is its weight. Above one half, only the expected number is used.
+    is its weight. If ``trust`` is above one half, only the expected number is used.
 
     A missing or false cell costs one cell in DSG_C; a wrong join or gap costs a cluster in every
-    score. So doubtful cells must not join, but wide joins stay, and with much doubt a gap is a
+    score. So doubtful cells must not join clusters, but wide joins stay. With much doubt a gap is a
     saddle: a cell with a lower chance than both sides.
     """
     if not chance.any():
@@ -118,10 +119,10 @@ def grown(
 ) -> Mask:
     """Add cells one by one to clusters; leave out weak cells that would join two clusters.
 
-    That is, if they touch two ``large`` clusters, or are on a saddle between two clusters of at
-    least ``FEW`` cells: the height is below the share ``saddle`` of the lower mean height. Places
-    are flat indices, not at the edge, in ``order``; ``near`` are index differences of touching
-    places.
+    A weak cell is left out if it touches two ``large`` clusters, or is on a saddle between two
+    clusters of at least ``FEW`` cells: its height is below the share ``saddle`` of the lower mean
+    height. ``order`` has flat indices of places that are not at the edge; ``near`` has index
+    differences of touching places.
     """
     parent = np.full(weak.size, -1)
     size, sums = np.zeros(weak.size, np.int64), np.zeros(weak.size)

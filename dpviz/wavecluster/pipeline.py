@@ -48,10 +48,10 @@ class Source:
     """A data set with one domain and grid, in the form that the methods read; not private.
 
     True counts M (g, ...); later changes of sliders need no new pass. ``gather`` returns the points
-    that take part, for methods that need more than counts; ``locate`` their positions without it.
-    ``areas``: counts (m,) are those of areas. ``classes`` (n,) are for scores. ``fixed``: data
-    given as counts. ``recount`` counts stored records on another grid; None in memory. ``dropped``:
-    rows that a pass left out. ``hurried``: a method that samples may take fewer steps on a large
+    that take part, for methods that need more than counts; ``locate`` returns only positions. With
+    ``areas``, counts (m,) are those of areas. ``classes`` (n,) are for scores. ``fixed`` data were
+    given as counts. ``recount`` counts stored records on another grid (None in memory); a pass left
+    out ``dropped`` rows. If ``hurried``, a method that samples may take fewer steps on a large
     grid, for a picture while a slider moves.
     """
 
@@ -213,7 +213,7 @@ class Source:
     def lattice(self) -> tuple[int, ...] | None:
         """Cells per axis of the lattice to which records are rounded; None if no lattice fits.
 
-        It depends only on the grid: with the number of records, one more would move all others.
+        It depends only on the grid, not on n: else one more record would move all other records.
         """
         factor = int(LATTICE_CELLS ** (1 / len(self.shape)) + 1e-9) // max(self.shape)
         return tuple(side * factor for side in self.shape) if factor else None
@@ -263,8 +263,8 @@ _UNCLEAR = (
 class Stages:
     """All stages of one run of the pipeline, true or private.
 
-    Counts M or M' (g, ...); average subband W or W', one cell per block of 2**level cells; labels
-    with its shape, 0 for not significant; ``evidence``: whether releases show structure.
+    ``counts`` are M or M' (g, ...). ``average`` is the subband W or W' with one cell per block, and
+    ``labels`` have its shape (0: not significant). ``evidence`` says if releases show structure.
     """
 
     counts: NDArray[np.number]
@@ -372,9 +372,9 @@ class Run:
     """One run of a method: its stages, its spent budget, and its secret numbers.
 
     ``trace`` has numbers from the true data (Z, the rank of PrivTHREM's threshold): never for a
-    release. ``decision`` and ``worth`` describe g and p that the technique chose; ``leaves`` a
-    synopsis; ``sketch`` says which part of the steps a hurried run took, or is empty; ``areas``:
-    those of a run on areas.
+    release. ``decision`` and ``worth`` describe g and p that the technique chose. ``leaves`` are
+    those of a synopsis, ``areas`` those of a run on areas. ``sketch`` says which part of the steps
+    a hurried run took, or is empty.
     """
 
     config: Config

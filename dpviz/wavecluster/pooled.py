@@ -1,7 +1,7 @@
 """Releases of pooled counts, computed from releases of single counts that noise hides.
 
-A pool has two counts along each axis: in 2-D twice the noise of one count, and four times its
-records. Pools can begin at several positions; results are averaged over them.
+A pool has two counts along each axis: in 2-D it has twice the noise of one count, and four times
+the records. Pools can begin at several positions; results are averaged over these positions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dpviz.base.arrays import Floats
 from dpviz.grid.counts import block_sums
 from dpviz.wavecluster.deconvolution import Released, noise_variance
 
-#: Up to this number of axes pools begin at all 2^d positions, else at two opposite ones.
+#: Up to this number of axes pools begin at all 2^d positions, else at two opposite positions.
 MOST_AXES = 4
 
 #: Smallest number of counts along the shortest axis; with fewer counts there are too few pools.

@@ -1,8 +1,8 @@
 """Samples of the true counts, given the released noisy counts.
 
-An empirical Bayes random field: a cell's count has a prior that depends on the mean of its
-neighbours, times the likelihood of its releases. Gibbs sampling gives joint samples and learns the
-prior.
+An empirical Bayes random field: the prior of a cell's count depends on the mean of its neighbours,
+and is multiplied by the likelihood of its releases. Gibbs sampling gives joint samples and learns
+the prior.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dpviz.base.compiled import compiled
 from dpviz.wavecluster.deconvolution import Bins, Released, expectation_maximisation, likelihood
 from dpviz.wavecluster.likely_cells import with_surroundings
 
-#: Tables of the prior, by the neighbours' mean; weight of a neighbour per further axis; power.
+#: Tables of the prior, by neighbours' mean; weight factor per further axis; power of heights.
 TABLES, DIAGONAL, POWER = 9, 0.6, 2.0
 
 #: Largest number of axes for which cells that touch at corners are neighbours.
 MOST_AXES = 4
 
-#: Most and fewest sweeps, the first third unused; cells * sweeps of about half a second.
+#: Most and fewest sweeps (the first third is not used); cells * sweeps in about half a second.
 SWEEPS, FEWEST, WORK = 300, 40, 4_000_000
 
 #: The same for a sketch: cells * sweeps of about a twentieth of a second, and fewest sweeps.
@@ -45,8 +45,8 @@ MEMORY, PRIOR = 0.9, 2.0
 #: Number of bins whose weights are added together.
 PARCEL = 8
 
-#: Penalty for n small counts that noise hides: this power of 1 / (1 + n), for the most likely share
-#: of zeros (SPARSE) and for an average, where SPARSE gives too few cells and 0 too many.
+#: Penalty for n small counts that noise hides: this power of 1 / (1 + n). SPARSE is for the most
+#: likely share of zeros; MILD is for an average, where SPARSE gives too few cells and 0 too many.
 SPARSE, MILD = 0.75, 0.5
 
 #: Shares of zeros to try: ZEROS evenly spaced shares until the share SCARCE of cells is filled;
@@ -60,9 +60,9 @@ SURROUNDINGS = 0.3
 def likely_counts(samples: Floats) -> Floats:
     """Samples (m, g, ...) without the records of the cells that are most likely empty.
 
-    As many cells keep records as are filled on average: those that, with surroundings, are filled
-    most often. Each sample has small counts at other, more scattered positions than the true
-    counts; with a long filter, coefficients near them would be positive, and the rank too large.
+    The cells that (with surroundings) are filled most often keep records; their number is the mean
+    number of filled cells. A sample's small counts are at other, more scattered positions than true
+    counts. With a long filter, coefficients near them would be positive, and the rank too large.
     """
     filled = (samples > 0).mean(axis=0)
     rank = with_surroundings(filled, SURROUNDINGS)
@@ -81,7 +81,7 @@ def field_samples(
 ) -> tuple[Floats, float]:
     """Samples (m, g, ...) of the counts given the releases, and expected number of filled cells.
 
-    ``hurried``: fewer sweeps on a large grid, from a prior that was sought in fewer steps.
+    If ``hurried``, a large grid gets fewer sweeps, and its prior is searched in fewer steps.
     """
     shape, cells = released.noisy.shape, released.noisy.size
     noisy, rate, low = released.noisy.ravel(), released.rate.ravel(), released.low.ravel()
@@ -114,7 +114,7 @@ def field_samples(
 
 
 def _kinds(noisy: Floats, rate: Floats, low: Mask) -> tuple[Floats, Ints, Floats]:
-    """Different releases (m, 3) in order, each cell's row (cells,), and cells (m,) of each row."""
+    """Different releases (m, 3) in order, each cell's row (cells,), and cells per row (m,)."""
     # Releases are whole numbers, so many cells share a row. Sorting rows would take longer.
     levels = [np.unique(one) for one in (noisy, rate, low)]
     places = [np.searchsorted(*both) for both in zip(levels, (noisy, rate, low), strict=True)]
@@ -179,8 +179,8 @@ def heights(bins: Bins, posterior: Floats, times: Floats, density: float) -> Flo
 def neighbours(shape: tuple[int, ...]) -> tuple[Ints, Floats]:
     """Flat numbers (cells, m) of the cells that touch each cell, and their weights (m,).
 
-    At faces or corners, m = 3^d - 1; above ``MOST_AXES`` axes only at faces, m = 2 d. -1 is
-    outside.
+    Cells touch at faces or corners (m = 3^d - 1), above ``MOST_AXES`` axes only at faces (m = 2 d).
+    The number -1 means outside.
     """
     index = np.full([side + 2 for side in shape], -1)
     index[tuple(slice(1, -1) for _ in shape)] = np.arange(np.prod(shape)).reshape(shape)
@@ -248,12 +248,12 @@ def gibbs(
 ) -> None:
     """Sample all counts given the releases, cell by cell, into ``found`` (samples, cells).
 
-    Bin j of a cell is as probable as the product of its likelihood (m, J) for the cell's kind of
-    release; its prior given the neighbours' mean height, interpolated between tables; exp(-rate *
-    abs(number of zeros among the low cells - released number)); for bins 1 to below ``small``, ((1
-    + n) / (2 + n)) ** SPARSE with n small counts among the other cells. Tables are running means of
-    these probabilities over the sweeps. ``parts`` (m, I) are cumulative; ``bin_of`` (cells,)
-    changes.
+    The probability of a cell's bin j is proportional to a product: its likelihood (m, J) for the
+    cell's kind of release; its prior given the neighbours' mean height, interpolated between
+    tables; exp(-rate * abs(number of zeros among the low cells - released number)); and, for bins 1
+    to below ``small``, ((1 + n) / (2 + n)) ** SPARSE if n other cells have small counts. Tables are
+    running means of these probabilities over the sweeps. ``parts`` (m, I) are cumulative;
+    ``bin_of`` (cells,) changes.
     """
     cells, bins = row.size, chances.shape[1]
     tables, sums = np.empty((TABLES, bins)), np.zeros((TABLES, bins))
@@ -298,8 +298,8 @@ def gibbs(
             few -= 0 < bin_of[cell] < small
             for j in range(1, small):
                 weight[j] *= rare_of[few]
-            # A chain of additions is slow; parcels of bins, all of one size, are added in parallel
-            # and searched first.
+            # A chain of additions is slow: parcels of bins are added in parallel and searched
+            # first.
             whole = 0.0
             for parcel in range(parcels.size):
                 added = 0.0

@@ -55,5 +55,5 @@ TELLING = (
 #: Scores that need only the two label grids.
 OF_LABELS = ("dsg_c", "f_measure", "f_cells", "ari", "ami")
 
-#: Scores with held-out records need one more draw for each of ten parts; reports have these two.
+#: Scores with held-out records need one more draw for each of ten parts; reports have both scores.
 HELD_OUT = ("ocm", "two_ce")

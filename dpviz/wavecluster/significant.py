@@ -28,15 +28,15 @@ BACK = 0.5
 #: Doubt above which pooled counts have weight, and doubt from which they have full weight.
 CLEAR, DOUBTFUL = 0.2, 0.5
 
-#: Limits for :func:`narrowness`: pooled counts show nearly no cells and have no weight below
-#: HOLLOW, are used alone up to BROAD, and have full weight up to ALIKE and none above NARROW.
+#: Limits for :func:`narrowness`. Below HOLLOW, pooled counts show nearly no cells and have no
+#: weight. Up to BROAD only they are used. Up to ALIKE their weight is full; above NARROW it is 0.
 HOLLOW, BROAD, ALIKE, NARROW = -0.7, -0.15, 0.05, 0.25
 
 #: Full weight of pooled counts: their share in the log odds of a cell.
 SHARE = 0.6
 
-#: Chances are in [LEAST, 1 - LEAST]: samples can't show less. A cell that no sample has stays out
-#: if pooled counts give it a chance below UNLIKELY.
+#: Chances are in [LEAST, 1 - LEAST]: samples can't show less. A cell that is in no sample is left
+#: out if pooled counts give a chance below UNLIKELY.
 LEAST, UNLIKELY = 0.005, 0.05
 
 Transform = Callable[[Floats], Floats]
@@ -46,7 +46,7 @@ Transform = Callable[[Floats], Floats]
 class Chances:
     """Results from samples of the counts: each cell's chance to be significant, and numbers.
 
-    ``expected``: number of significant cells by the distribution of all counts. ``positive``
+    ``expected`` is the number of significant cells by the distribution of all counts. ``positive``
     (number of positive coefficients) and ``threshold`` are medians over the samples.
     """
 
@@ -68,8 +68,8 @@ class Chances:
 class Estimate:
     """``mask`` of the subband's significant cells, empty if ``evidence`` is "even" or "noise".
 
-    ``mean``: of the counts given the releases. ``positive``, ``threshold``: medians over samples of
-    the number of positive coefficients and of the threshold (infinity: no cell is significant).
+    ``mean`` is the mean of the counts given the releases. ``positive`` (number of positive
+    coefficients) and ``threshold`` (infinite if no cell is significant) are medians over samples.
     """
 
     mask: Mask
@@ -131,7 +131,7 @@ def chances(
 ) -> Chances:
     """Chances of the subband's cells from samples ``cells`` of the counts, shape (m, g, ...).
 
-    ``counts`` are the same, or sums over pools; ``filled`` of these are expected not to be 0.
+    ``counts`` are these samples, or sums over pools; ``filled`` is their expected number above 0.
     """
     bands = transform(cells)
     flat = bands.reshape(len(bands), -1)
@@ -182,7 +182,7 @@ def pooled_chances(
 def narrowness(single: Chances, wide: Chances) -> float:
     """Log of (number of cells expected from pooled counts / number from single counts).
 
-    Large for narrow clusters: most cells of the pools that they touch are empty.
+    It is large for narrow clusters, because most cells of the pools that they touch are empty.
     """
     return math.log(max(wide.expected, 1e-9) / max(single.expected, 1e-9))
 

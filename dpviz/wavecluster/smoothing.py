@@ -37,9 +37,9 @@ _LEAST = 1e-9
 def smoothed(released: Released, *, hurried: bool = False) -> Smoothed:
     """Smooth the rough counts with the width that has the smallest risk.
 
-    Stein's unbiased risk (Annals of Statistics 1981; Mallows' C_p), for any noise of known
-    variance: mean squared residual, plus twice the variance times the mean weight of a count in its
-    own estimate, minus the variance. ``hurried``: try every second width.
+    The risk is Stein's unbiased risk (Annals of Statistics 1981; Mallows' C_p), for any noise of
+    known variance. It is the mean squared residual, plus twice the variance times the mean weight
+    of a count in its own estimate, minus the variance. If ``hurried``, try every second width.
     """
     noisy, variance = released.rough, noise_variance(released.rough_rate)
     found = []

@@ -1,12 +1,12 @@
 """Bounds on k' from Theorems 4, 5 and 6 of Chen, Yu and Chirkova, as numbers for one true run.
 
 The theorems (section 5.2; in one version 5.7, 5.9, 5.11) bound k', the rank of the private
-threshold, for PrivQT, PrivTHR and PrivTHREM, as printed, with the noise of the actual run. They
-read the true data: for the owner's screen only.
+threshold, for PrivQT, PrivTHR and PrivTHREM. The bounds are as printed, with the noise of the
+actual run. They read the true data, so they are only for the owner's screen.
 
-They are stated for Haar: with other wavelets, noise of coefficients is not independent, and
-negative ones turn positive less often, so the bounds are only a guide. ``gamma`` is known for Haar,
-level 1, two columns. |L'_n| is set to its expected value theta, although it varies.
+The theorems are stated for Haar. With other wavelets, noise of coefficients is not independent, and
+negative coefficients turn positive less often, so the bounds are only a guide. ``gamma`` is known
+for Haar, level 1, two columns. |L'_n| is set to its expected value theta, although it varies.
 """
 
 from __future__ import annotations
@@ -45,12 +45,13 @@ TAIL_ERROR = 1e-8
 class KBounds:
     """A theorem's bounds on k' for one true run, as printed.
 
-    ``promise``: proved least share of draws with k' between ``low`` and ``high`` (of at most
-    ``most``); NaN unless Haar. In Theorem 6, eta1 and eta2 are at least 0, since the proof needs
-    it. ``theta``: E|L'_n|, number of positive coefficients that noise makes non-positive; NaN in
+    ``promise``: proved least share of draws with k' between ``low`` and ``high``; NaN unless Haar.
+    k' is at most ``most``. In Theorem 6, eta1 and eta2 are at least 0, since the proof needs this.
+    ``theta``: E|L'_n|, number of positive coefficients that noise makes non-positive; NaN in
     Theorem 6. ``beta``: bound on the noise of |Z|/2 in Theorem 5. ``gamma``: width of the margin in
-    W, NaN if not given. ``surplus``: (1 - p) |Z| / 2. All coefficients above ``sure_above`` and
-    none below ``never_below`` are found significant, each with the probability ``printed``.
+    W, NaN if not given. ``surplus``: (1 - p) |Z| / 2. All coefficients above ``sure_above`` and no
+    coefficients below ``never_below`` are found significant; each claim has the probability
+    ``printed``.
     """
 
     theorem: int
@@ -72,7 +73,7 @@ class KBounds:
     @property
     def printed(self) -> float:
         """Lower bound in the paper on the probability of each of the two claims on cells."""
-        # One factor for the end of k', one for the noise on W, in Theorem 5 one for that on Z.
+        # One factor for the end of k', one for noise on W; in Theorem 5, one more for noise on Z.
         return float((1 - self.omega) ** (3 if self.theorem == 5 else 2))
 
     @property
@@ -198,10 +199,10 @@ def _at_rank(values: Floats, rank: float) -> float:
 def lost(true: Stages, shape: tuple[int, ...], scale: float) -> float:
     """Theta = E|L'_n|, the expected number of positive coefficients that noise makes non-positive.
 
-    The sum over L of P(noise of the cell <= -W_i), up to ``TAIL_ERROR`` per cell, for Lap(scale) on
-    every count of a grid of this shape. Chen, Yu, Chirkova, section 5.2.1: the noise is a weighted
-    sum of independent Lap(b), for Haar, level 1, two dimensions, of four with weight one half.
-    Cells at a padded end have fewer counts.
+    It is the sum over L of P(noise of the cell <= -W_i), up to ``TAIL_ERROR`` per cell, for
+    Lap(scale) on every count of a grid of this shape. Chen, Yu, Chirkova, section 5.2.1: the noise
+    is a weighted sum of independent Lap(b). For Haar, level 1, two dimensions, four terms have
+    weight 1/2. Cells at a padded end have fewer counts.
     """
     kinds = [coefficient_weights(true.wavelet, true.level, side) for side in shape]
     total = 0.0

@@ -16,9 +16,9 @@ from dpviz.wavecluster.wavelet import ZERO, rank_of
 class Threshold:
     """Density threshold of one run: a cell is significant if W >= d (infinity: no cell can be).
 
-    ``k``: rank among the positive coefficients, None if it is secret (PrivTHREM). PrivTHR has
-    ``pruned`` smallest positive coefficients, and Z', the noisy ``estimate`` of Z. ``sampled``:
-    medians over samples (Two-stage); then no threshold on the subband gives the mask.
+    ``k`` is the rank among the positive coefficients, or None if secret (PrivTHREM). PrivTHR omits
+    the ``pruned`` smallest positive coefficients; ``estimate`` is its Z', the noisy Z. ``sampled``
+    numbers are medians over samples (Two-stage); then no threshold on the subband gives the mask.
     """
 
     k: int | None

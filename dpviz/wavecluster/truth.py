@@ -1,4 +1,4 @@
-"""The true run on a source, private runs on it, and scores; what no budget changes is cached."""
+"""The true run on a source, private runs, and scores; values that no budget changes are cached."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Transforms are periodized (circular convolution in the paper): a shift by 2**level cells shifts a
 subband by one cell, so the 2**level phases of a unit impulse per axis give any response. Subband
-and sensitivities come from the same matrices, so they are valid for the computed, rounded numbers:
-see :func:`sensitivity`.
+and sensitivities come from the same matrices, so the sensitivities are valid for the computed,
+rounded numbers: see :func:`sensitivity`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ _PARTS = 10**12
 def rank_of(density: float, positive: int) -> int:
     """Return k = ceil((1 - p) * len(L)), the number of significant positive coefficients.
 
-    Whole numbers keep ceil(a + b) <= ceil(a) + ceil(b), which the privacy of PrivTHREM needs, see
-    :func:`sensitivity`; in floating point 0.55 * 100 is above 55. p is rounded to 12 digits.
+    PrivTHREM's privacy needs ceil(a + b) <= ceil(a) + ceil(b), see :func:`sensitivity`. So this
+    function uses whole numbers; in floating point 0.55 * 100 is above 55. p is rounded to 12
+    digits.
     """
     kept = _PARTS - round(float(density) * _PARTS)
     return -(-kept * int(positive) // _PARTS)
@@ -85,7 +86,7 @@ def average_subband(counts: NDArray[np.number], wavelet: str, level: int) -> Flo
     are rounded, and |W| < 1e-9 is 0, so that equal exact values stay equal.
 
     Chen, Yu, Chirkova, section 3.2. Binary filter taps (Haar, bior1.x to bior3.x, rbio1.x to
-    rbio3.x) are exact. With others an error above 1e-9 is possible from about 10^6 records a cell.
+    rbio3.x) are exact. Other taps can have errors above 1e-9 from about 10^6 records a cell.
     """
     band = np.asarray(counts, dtype=float)
     for side in counts.shape:
@@ -103,7 +104,7 @@ def _gain(steps: int) -> float:
 
 @lru_cache(maxsize=512)
 def _axis_weights(wavelet: str, level: int, padded: int) -> Floats:
-    """Weights of sum 1: number v is for cell 2**level * i + start - v, for coefficient i."""
+    """Weights of sum 1: in coefficient i, weight v is for cell 2**level * i + start - v."""
     taps = np.array(pywt.Wavelet(wavelet).dec_lo) / math.sqrt(2)
     # Taps that are binary fractions become exact, and their sums are exact, too.
     fractions = np.round(taps * 2.0**20) / 2.0**20
@@ -138,8 +139,8 @@ def _axis_matrix(wavelet: str, level: int, side: int) -> sparse.csr_array:
 def reach(wavelet: str, level: int, side: int) -> int:
     """Number of blocks that a record raises on one axis, besides its own block; 0 for Haar.
 
-    Two records whose own blocks are farther apart than this number and one raise no blocks that
-    touch. On short sides, long filters wrap around.
+    If the blocks of two records are farther apart than this number plus 1, the records raise no
+    blocks that touch. On short sides, long filters wrap around.
     """
     raised = _axis_matrix(wavelet, level, side).tocoo()
     size = raised.shape[0]
@@ -154,8 +155,8 @@ def coefficient_weights(
 ) -> tuple[tuple[tuple[float, ...], ...], Indices]:
     """Absolute weights of the counts in the average coefficients of one axis.
 
-    Returns the nonzero weights of each kind (the same in any order), and the kind of each
-    coefficient (ceil(side / 2**level),). Without padding there is one kind.
+    Coefficients of a kind have the same nonzero weights in some order. Returns each kind's weights,
+    and the kind of each coefficient (ceil(side / 2**level),). Without padding there is one kind.
     """
     matrix = np.abs(_axis_matrix(wavelet, level, side).toarray()) * _gain(level)
     rows = [tuple(np.sort(row[row > 0]).round(12).tolist()) for row in matrix]
@@ -168,10 +169,10 @@ def detail_subbands(
 ) -> tuple[dict[str, Floats], ...]:
     """Detail subbands of counts (g, ...) at every level, the finest (level 1) first.
 
-    Keys as in ``pywt.dwtn``: ``"ad"`` averages along the first axis and takes differences along the
-    second: LH, horizontal edges if the first axis points right. "da" is HL (vertical edges), "dd"
-    HH (diagonal). Sides are the padded sides divided by 2**j. Coefficients are moved to the cells
-    with their largest weights.
+    Keys are as in ``pywt.dwtn``. ``"ad"`` averages along the first axis and takes differences along
+    the second: it is LH (horizontal edges if the first axis points right). "da" is HL (vertical
+    edges), and "dd" is HH (diagonal). Sides are the padded sides divided by 2**j. Coefficients are
+    moved to the cells with their largest weights.
     """
     band: Floats = np.asarray(pad(counts, level), dtype=float)
     found = []
@@ -229,8 +230,9 @@ def _beyond_middle(weights: Floats) -> int:
 class Sensitivity:
     """Largest changes of W, and of numbers computed from W, if one record is added or removed.
 
-    ``average``: L1 change of W. ``nonpositive``: of Z. ``rank``: of rank(x) - k, PrivTHREM's score.
-    ``positive_cells``, ``negative_cells``: coefficients that one record can raise, or lower.
+    ``average`` is the L1 change of W, ``nonpositive`` the change of Z, and ``rank`` the change of
+    rank(x) - k, PrivTHREM's score. A record can raise ``positive_cells``, or lower
+    ``negative_cells``.
     """
 
     average: float

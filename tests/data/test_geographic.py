@@ -210,7 +210,7 @@ def test_exchanged_values_are_said_aloud():
     said = "Are the values of lat and lon exchanged? It looks so: "
     for place, why in (
         ((139.7, 35.7), "most latitudes are beyond 90. "),
-        ((12.37, 51.34), "Leipzig, Sachsen, Germany is where most records would then be"),
+        ((12.37, 51.34), "no city is where most records are, but Leipzig, Sachsen, Germany "),
     ):
         points = rng.normal(place, 0.1, (500, 2))
         points[0] = place[0], 513412  # an impossible value is another mistake

@@ -224,7 +224,7 @@ def test_the_sentence_of_one_set_without_a_difference() -> None:
     assert compared([cost(0.05, 0.05, score="dsg_c", title="DS1")]) == (
         "Sound against published at ε 0.5, median DSG_C (lower is better): 0.05 against 0.05 on "
         "DS1; 20 draws are too few to show a difference of more than 20% (99% confidence); there "
-        "may be one."
+        "may be such a difference."
     )
 
 
@@ -235,7 +235,8 @@ def test_the_sentence_tells_differences_of_an_unclear_amount() -> None:
         cost(1.0, 1.0, width=0.4, title="DS1"),
     ]
     assert compared(rows).endswith(
-        "there may be one; worse on DS3, by an unclear amount; better on S1, by an unclear amount."
+        "there may be such a difference; worse on DS3, by an unclear amount; better on S1, by an "
+        "unclear amount."
     )
 
 
@@ -247,9 +248,8 @@ def test_the_sentence_needs_rows_to_tell_about() -> None:
 def test_the_sentence_of_a_method_is_that_of_its_rows() -> None:
     for name in COMPARED:
         assert sentence(name) == compared(costs(name))
-    assert sentence("kmeans") == (
-        "k-means (true) spends no budget, so there is nothing to compare."
-    )
-    assert sentence("twostage") == "Two-stage is sound alone, so there is nothing to compare."
+    nothing = "so there is nothing to compare."
+    assert sentence("kmeans") == f"k-means (true) spends no budget, {nothing}"
+    assert sentence("twostage") == f"Two-stage has only a sound variant, {nothing}"
     with pytest.raises(InputError, match="is unknown"):
         sentence("nosuch")

@@ -746,8 +746,8 @@ def test_ledger_puts_parallel_parts_together():
     [
         ({}, "one record is in only one of them"),
         ({"neighbours": "replace_one"}, "The number of records in the data is taken as public."),
-        ({"unit": "person", "cap": 3}, "of each, at most 3 records took part"),
-        ({"unit": "person"}, "of each, at most 1 record took part"),
+        ({"unit": "person", "cap": 3}, "at most 3 records of a person took part"),
+        ({"unit": "person"}, "at most 1 record of a person took part"),
         ({"unit": "person", "neighbours": "replace_one"}, "The number of persons in the data"),
     ],
 )

@@ -55,6 +55,20 @@ def test_even_counts_have_an_even_scale() -> None:
     assert {"0", "20", "40", "60", "80"} <= set(numbers(picture(counts)))
 
 
+@pytest.mark.parametrize("side", [2, 4])
+def test_cells_with_one_number_are_shown_as_the_block_that_they_look_like(side: int) -> None:
+    # 38 = 19 blocks of 2, or 9.5 blocks of 4. A block of equal cells looks like one square.
+    blocks = np.arange(100.0).reshape(10, 10)[:, ::-1]
+    counts = np.kron(blocks, np.ones((side, side)))[: 10 * side - 1]
+    svg = picture(counts)
+    assert f"Noisy number of records in each block of {side} × {side} cells" in svg
+    whole = {float(one.replace(",", "")) for one in numbers(svg)}
+    assert max(whole) > (side * side - side) * blocks.max() / 2
+    changed = counts.copy()
+    changed[0, 0] += 1
+    assert "Noisy number of records in each cell" in picture(changed)
+
+
 @given(
     st.lists(st.floats(-1e6, 1e6), min_size=16, max_size=16),
     st.floats(1, 1e9),

@@ -855,7 +855,7 @@ def test_a_stand_in_is_named_in_the_title_the_panel_the_table_and_the_file(app):
     ]
     assert set(table(test)["data"]) == {stand_in, "Nothing but noise"}
     assert "Not the paper's own data: Three spirals for DS2." in said(test)
-    assert "DS2: Three spirals stands in. Available from github.com" in said(test)
+    assert "DS2: replaced by Three spirals. Available from github.com" in said(test)
     # The paper gives no mean of k' there, so there is no column for the paper's number.
     assert "printed" not in table(test)
     # What the text says about the figure stands beside what comes out.
@@ -902,7 +902,7 @@ def test_a_path_brings_the_paper_s_own_data(app, swept, tmp_path):
     swept.clear()
     test = path_of(test, "ds2", str(spirals_file(tmp_path)))
     assert headings(test) == ["<b>DS2</b> · not private"]
-    assert "stand-in" not in title(test) + said(test).replace("stands in", "")
+    assert "stand-in" not in title(test) + said(test)
     assert "✓ DS2: mine.csv, 31,200 records." in said(test)
     assert [plan.subjects[0].name for plan in swept] == ["DS2"]
     assert swept[0].subjects[0].settings == {"grid": 40, "density": 0.10, "clusters": 3}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
@@ -19,17 +17,12 @@ from dpviz.server.web import Shield
 from dpviz.ui.data import own_file
 from dpviz.ui.session import job, uploads
 from tests.data.reading.test_apart import CSV, SLOW, nothing_left, planted  # noqa: F401
+from tests.support import coroutines
 
 
 @pytest.fixture
 def uploads_are_read_here() -> None:
     """Replaces the fixture of all tests: here the processes that read uploads are tested."""
-
-
-def run(made: Coroutine[Any, Any, Any]) -> Any:
-    """Run in a thread of its own, because a browser of other tests may have a loop in this one."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, made).result()
 
 
 def uploaded(name: str) -> SimpleNamespace:
@@ -121,13 +114,13 @@ def test_a_session_holds_so_many_bytes_whatever_comes_in_and_however(files: File
         return list(await asyncio.gather(*asked))
 
     for session, size in (("one", 90 * 2**20), ("two", None)):
-        got = run(six(session, size))
+        got = coroutines.run(six(session, size))
         assert [status for status, _ in got] == [204] * 2 + [413] * 4
         assert all("a session may have 210 MB: remove a file first" in text for _, text in got[2:])
     assert max(held) <= uploads.MOST
     assert not uploads._COMING
     files.remove_file("one", "0")
-    assert run(answer(door, "/_stcore/upload_file/one/7", 2**20))[0] == 204
+    assert coroutines.run(answer(door, "/_stcore/upload_file/one/7", 2**20))[0] == 204
 
 
 def test_all_sessions_together_leave_memory_for_the_server(

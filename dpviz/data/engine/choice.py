@@ -39,7 +39,7 @@ class Local:
 
     def _read(self, parts: Sequence[Titled], work: PartWork) -> Iterator[Tables]:
         steps = Work(len(parts), "parts", self.progress, self.cancelled)
-        # Reading may use the pool of dpviz.base.threads, so tasks must not wait for this pool.
+        # Reading may use the pool of dpviz.base.threads, so these tasks run in other threads.
         threads = ThreadPoolExecutor(processors(), thread_name_prefix="dpviz-read")
         ahead: deque[Future[Tables]] = deque()
         left = iter(parts)

@@ -33,7 +33,7 @@ _NEEDED = "import dpviz.data.engine.tables"
 #: Seconds between two checks of progress and cancelling, and between two checks of the workers.
 LOOK, PULSE = 0.2, 5.0
 
-#: Seconds without a worker or an answer after which a run stops; a restart takes less.
+#: Seconds without a worker or an answer after which a run stops; a restart takes less time.
 LOST = 40.0
 
 

@@ -22,7 +22,7 @@ Tables = tuple[NDArray[Any], ...]
 #: Tables that are not added yet: a list for each position of the tuple.
 Waiting = tuple[list[NDArray[Any]], ...]
 
-#: Reads a part. Workers get it, so it is a function of a module, or a partial of one.
+#: Reads a part. It is sent to workers, so it is a function of a module, or a partial of it.
 PartWork = Callable[[Any], Tables]
 
 

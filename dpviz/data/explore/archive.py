@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.reading.files import ZIP, refusing, too_large
 
-#: Limits on the files, kept in memory, and on unpacked bytes: packing shrinks tables to a tenth.
+#: Limits on the number of files, and on unpacked bytes: packing shrinks tables to a tenth.
 _FILES, _TIMES, _MORE = 20_000, 40, 2**26
 
 #: Endings of table formats that are zip archives themselves.
@@ -31,7 +31,7 @@ def members(data: bytes, name: str) -> tuple[str, ...]:
 
 
 def member(data: bytes, name: str, which: str, most: int | None = None) -> bytes:
-    """All bytes of one file in an archive, up to a limit; InputError if that is an archive."""
+    """All bytes of one file in an archive, up to a limit; InputError if this file is an archive."""
     most = most or _TIMES * len(data) + _MORE
     with _opened(data, name) as (archive, entries):
         if which not in entries:

@@ -43,7 +43,7 @@ _LOOKED_AT = 1000
 class ArrowCells(TableCells):
     """Rows of a file that people may have written by hand, with column names."""
 
-    # ``missing`` are further texts; with ``tidy``, currency signs and more marks are allowed.
+    # ``missing`` are marks of the user; ``tidy`` also allows currency signs and the usual marks.
 
     def __init__(
         self, rows: Rows, names: Sequence[str], missing: Collection[str], *, tidy: bool = True
@@ -135,7 +135,7 @@ class ArrowCells(TableCells):
         if most is not None:  # with thousands separators they would not be degrees
             values = np.concatenate([as_numbers(one, mark)[0] for (one,) in self.blocks([axis])])
             return mark if np.nanmax(np.abs(values), initial=0) <= most else "unclear"
-        # Between commas, a decimal mark is a point, or a comma if other numbers show it.
+        # If commas separate fields, the decimal mark is a point, unless other numbers have a comma.
         return "commas" if self.style == "point" and mark == "comma" and not by_comma else "unclear"
 
     def reading(self, axis: int) -> tuple[Style, bool]:

@@ -1,7 +1,7 @@
 """Read points of geographic files (shapefile, GPKG, FlatGeobuf, KML, GPX, GML) with GDAL.
 
 Some formats of GDAL can refer to other files and addresses. So :func:`_checked` checks the bytes
-first: GDAL gets, in memory, only simple formats that can't refer to a file.
+first. GDAL reads them from memory, and gets only simple formats that can't refer to a file.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from dpviz.data.reading.files import ZIP, File, refusing
 
 _MAIN = (".shp", ".kml", ".gpkg", ".gpx", ".gml", ".fgb")
 
-#: Drivers that may read. With another driver, GDAL interprets the bytes as another format.
+#: Drivers that may read a file. Another driver would interpret the bytes as another format.
 _DRIVERS = {"ESRI Shapefile", "LIBKML", "KML", "GPKG", "SQLite", "GPX", "GML", "FlatGeobuf"}
 
-#: Start of XML files with places. GDAL follows references there, so these are excluded.
+#: Start of XML files with places, but without the elements in which GDAL follows references.
 _XML = re.compile(
     r"(?!.*<(OGR|GDAL|VRT|WMS|WFS|WCS))(<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>[]*>|\s)*<(\w+:)?"
     r"(gpx|kml|FeatureCollection|Placemark|Document|Folder)\b", re.DOTALL,
@@ -66,7 +66,7 @@ _DAMAGED = (
 
 
 def read_layer(file: File, options: Options) -> Rows:
-    """Read one layer of points: lon and lat, or x and y, first; InputError if it must be chosen."""
+    """Read a layer of points, coordinates first; InputError if the user must choose a layer."""
     name = file.name
     whole, layers = _opened(file.data, name, options.part)
     layer = options.part if options.part in layers else layers[0]

@@ -1,7 +1,7 @@
 """Read columns from JSON: lists of records, lists of columns, one record per line, GeoJSON.
 
-One value after another is decoded, so memory contains only one batch of objects, and a number that
-is too large or nesting that is too deep affects only its record.
+Values are decoded one after another: memory contains only one batch of objects, and a number that
+is too large or nesting that is too deep affects only its own record.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from dpviz.data.reading.watch import passed
 #: Number of records per batch of arrays, and largest depth of nested objects that become columns.
 _BATCH, _DEEPEST = 2**13, 8
 
-#: Characters that are decoded together; at least so many short lists are rows, not columns.
+#: Number of characters that are decoded together; least number of short lists that are rows.
 _WINDOW, _ROWS = 2**16, 10
 
-#: Integers with more digits become infinite, because parsing time is quadratic in this number.
+#: Integers with over 400 digits become infinite, because parsing would take quadratic time.
 _DECODER = json.JSONDecoder(
     parse_int=lambda text: int(text) if len(text) <= 400 else float(text), strict=False
 )
-#: White space, including the character before each record of a JSON text sequence (RFC 8142).
+#: White space, including the character before each record of a JSON text sequence (RFC 7464).
 _SPACE = re.compile(r"[ \t\r\n\x1e]*")
 
 #: GeoJSON geometries that are not points.
@@ -281,7 +281,7 @@ class _Records:
         self._numbers = array("q")
         #: Records left out: their numbers, the first record, and the number of unreadable records.
         self.left, self._first, self._unread = array("q"), None, 0
-        #: Usual length of lists; number of lists of each other length; lengths of named lists.
+        #: Usual length of lists; other lengths by number of the record; lengths of named lists.
         self._width, self._ragged, self._widths = 0, dict[int, int](), dict[Any, int]()
         self._lists: dict[str, None] = {}
         self.notes: tuple[str, ...] = ()
@@ -426,7 +426,7 @@ def axes(points: Floats, crs: str, geographic: bool) -> tuple[tuple[str, str], t
 
 
 def _features(item: Any) -> tuple[list[dict[Any, Any]], Any]:
-    """Rows of a GeoJSON feature with coordinates at keys 0 and 1; and the feature, or its shape."""
+    """Rows of a GeoJSON feature with coordinates at keys 0 and 1; then the feature or its shape."""
     shape, named = item, None
     if isinstance(item, dict) and item.get("type") == "Feature":
         shape = item.get("geometry") or {"type": "Point", "coordinates": []}

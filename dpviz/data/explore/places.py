@@ -35,7 +35,7 @@ _POINT = (
 )
 _GEOJSON = rf'"coordinates"\s*:\s*\[\s*(?P<a>{_NUMBER})\s*,\s*(?P<b>{_NUMBER})'
 
-#: Forms of two numbers in a cell: a pattern for the form, and one that extracts the numbers.
+#: Forms of two numbers in a cell: pattern of the form, and pattern that extracts the numbers.
 _FORMS = (
     ("WKT", _WKT, _POINT),
     ("WKB", _HEX, ""),
@@ -225,7 +225,6 @@ def _degrees(column: pa.ChunkedArray, name: str) -> Floats | None:
 
 
 def _in_degrees(cells: pa.Array) -> Floats:
-    """Degrees (m,) from cells, NaN where a cell has no degrees."""
     cells = pc.replace_substring(cells.cast(pa.string()), "\u2212", "-")
     found = pc.extract_regex(cells, _DEGREES)
     part = {found.type[axis].name: found.field(axis) for axis in range(found.type.num_fields)}

@@ -1,4 +1,4 @@
-"""Choose the reader for a file, for exploring; tables from rows of fields and from columns."""
+"""Choose the reader of a file for exploring; make tables from rows of fields or columns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from dpviz.data.reading.table import Table, doubtful, named_table
 def table_of(
     rows: Rows, name: str, options: Options, memory: int | None = None, *, exact: bool = False
 ) -> Table:
-    """Convert rows to a table, with ``exact`` unchanged; InputError without rows or columns."""
+    """Convert rows to a table (unchanged if ``exact``); InputError without rows or columns."""
     check_width(len(rows.columns), name)
     if exact:
         names = rows.names or [""] * len(rows.columns)
@@ -75,7 +75,6 @@ def table_of(
 
 
 def _in_whole_degrees(columns: list[pa.ChunkedArray], names: Sequence[str]) -> Iterator[str]:
-    """Convert integers of phones in units of 1e-7 degrees, such as latitudeE7, to degrees."""
     found = []
     for axis, name in enumerate(names):
         words = words_of(name)

@@ -31,7 +31,7 @@ from dpviz.data.reading.cells import BLOCK_ROWS, check_width
 from dpviz.data.reading.files import ZIP, File
 from dpviz.data.reading.watch import passed
 
-#: Cells of an .xlsx sheet from A1 to the last cell, besides one for each byte of the file.
+#: Limit of cells of an .xlsx sheet from A1 to the last cell, plus one per byte of the file.
 _CELLS = 2**25
 
 #: Columns of a sheet; then sentences, or the names of the sheets.

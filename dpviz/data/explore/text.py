@@ -309,7 +309,7 @@ def _mark(lines: list[str], name: str, quote: str) -> str:
     if not fits[best].first:  # the last field may contain two numbers
         even, _, _, width = fits[best]
         best = other(lambda fit: fit.first and fit.even >= even and fit.width > width)
-    if best == " ":  # in words or degrees, if fields have another separator
+    if best == " ":  # spaces may be inside words or degrees
         apart = ", " if has_decimals(" ") else " "
         fits = {mark: fit for mark, fit in fits.items() if mark not in apart}
         best = other(lambda fit: fit.first and fit.even >= _MOSTLY)
@@ -376,7 +376,7 @@ def _first(lines: list[str], widths: list[int], width: int) -> int:
 def _names_above(
     lines: list[str], widths: list[int], width: int, first: int, mark: str, quote: str
 ) -> tuple[list[str] | None, int]:
-    """Names above the rows, which may be one fewer than the fields, or None; and first line."""
+    """Names above the rows (maybe one name less than fields), or None; position of first line."""
     if not first or not widths[first - 1]:
         return None, first
     line = lines[first - 1]
@@ -436,8 +436,8 @@ def parsed(
     floats: dict[int, str] | None = None,
 ) -> Iterator[Batch]:
     """Parse blocks of whole lines in UTF-8; yield all columns, or the columns ``axes``."""
-    # ``floats`` are columns, all with the same decimal mark, that become floats in each block in
-    # which all their cells are numbers. Others are text.
+    # The columns ``floats`` have the same decimal mark. They become floats in each block in which
+    # all their cells are numbers. Otherwise, and in all other columns, cells are text.
     line, rest = form.line, b""
     axes = range(form.width) if axes is None else axes
     blocks = iter(blocks)

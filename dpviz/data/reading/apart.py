@@ -2,7 +2,7 @@
 
 If a file crashes or blocks its reader, the server shows an error message. A reader handles one
 file, ends a few seconds after the last question, and is restarted for a later question. One more
-reader waits with its libraries, so small files are read immediately.
+reader has loaded its libraries and waits, so small files are read immediately.
 """
 
 from __future__ import annotations
@@ -48,21 +48,20 @@ _LOG = logging.getLogger(__name__)
 #: Largest CPU time, and largest wall-clock time, of an answer in seconds.
 SECONDS, PATIENCE = 30.0, 180.0
 
-#: Seconds until an idle reader ends, the next one starts, and an invalid one is killed.
+#: Seconds until an idle reader ends, the next reader starts, and an invalid reader is killed.
 IDLE, _LATER, _LAST = 5.0, 1.5, 1.0
 
 #: The arrays of an answer have at most ``_TIMES`` times the file's size plus ``_MORE`` bytes.
 _TIMES, _MORE = 4, 2**30
 
-#: Largest length of a line of an answer, which may name many columns, and of an error message.
+#: Largest length of a line of an answer (it may name many columns), and of an error message.
 _LINE, _LONGEST = 2**24, 2_000
 
 #: Types of arrays in an answer, and number of bytes that are sent together.
 TYPES, _PIECE = ("<f8", "<i8", "<u8", "|b1", "|u1"), 2**24
 
-#: On Unix, the reader first lowers its priority, because moving a plot is more urgent. The terminal
-#: also sends Ctrl-C to the reader. The reader ignores this signal, because the program ends the
-#: reader.
+#: On Unix, the reader first lowers its priority, because moving a plot is more urgent. It ignores
+#: Ctrl-C from the terminal, because the program ends the reader.
 _START = (
     f"import os, signal, sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r}); "
     "signal.signal(signal.SIGINT, signal.SIG_IGN); hasattr(os, 'nice') and os.nice(5); "
@@ -173,7 +172,7 @@ def _later(seconds: float, what: Callable[[], None]) -> Timer:
 
 
 def prepare() -> None:
-    """Start a reader that waits if no reader waits yet, and if the system has enough resources."""
+    """Start a waiting reader if no reader waits yet, and if the system has enough resources."""
     with _LOCK, suppress(OSError, IndexError):  # another thread may take the reader meanwhile
         if not _WAITING or not _WAITING[0].alive:
             dismiss()
@@ -181,7 +180,7 @@ def prepare() -> None:
 
 
 def dismiss() -> None:
-    """End the waiting reader, because no session could give it a file."""
+    """End the waiting reader, for example when there is no session that could use it."""
     with suppress(IndexError):
         while True:
             _WAITING.pop().end()
@@ -253,7 +252,7 @@ class Upload:
         return self.known(found, released=bool(how.get("any_total")))
 
     def known(self, found: Dataset, *, released: bool) -> Dataset:
-        """The same data; for a release with the file's name and content as origins."""
+        """The same data; for a release, the file's name and content become its origins."""
         if not released:
             return found
         if self._content is None:

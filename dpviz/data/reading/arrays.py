@@ -1,4 +1,4 @@
-"""Read NumPy arrays and .npy files, which are never unpickled, and pandas DataFrames."""
+"""Read NumPy arrays, pandas DataFrames, and .npy files; nothing is ever unpickled."""
 
 from __future__ import annotations
 

@@ -25,19 +25,19 @@ _FIRST = 100
 #: Largest number of columns; reading a table with more columns would take minutes.
 MAX_COLUMNS = 10_000
 
-#: A number for Python and RE2. Only one match is possible, or digits took quadratic time.
+#: A number for Python and RE2. Several possible matches would take quadratic time in digits.
 NUMBER = r"^[+-]?((\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))$"
 
 COMMA_NUMBER = r"^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$"
 
 #: Number format of a column: decimal points in all cells; decimal commas in all cells (whole
-#: numbers have no decimal mark); a point or a comma in each cell; or a thousands separator in all
-#: cells, after which this list names the decimal mark.
+#: numbers have no decimal mark); a point or a comma in each cell; or thousands separators in all
+#: cells. In the last formats, a sign at the end of the name is the decimal mark.
 Style: TypeAlias = Literal[
     "point", "comma", "either", "commas", "points", "spaces.", "spaces,", "quotes.", "quotes,"
 ]
 
-#: Content of a column; two styles of "unclear" numbers differ by a factor of a thousand.
+#: Content of a column; "unclear" numbers fit two styles that differ by a factor of a thousand.
 Kind: TypeAlias = Style | Literal["unclear", "text", "nothing"]
 
 #: Thousands separator and decimal mark of each style, as regular expressions.
@@ -183,7 +183,7 @@ def cell_text(cell: object) -> str:
 
 def float_text(value: Any) -> str:
     """Text of a float identifier, with an exponent if it may also represent other numbers."""
-    # Whole numbers from 2**p on, with p binary digits, or more decimals than the type stores.
+    # These are whole numbers from 2**p on (p binary digits), and more decimals than are stored.
     facts = np.finfo(type(value))
     whole = value == np.trunc(value)
     if not np.isfinite(value):
@@ -229,7 +229,7 @@ def emptied(cells: pa.Array, marks: pa.Array) -> pa.Array:
 
 
 def as_numbers(cells: pa.Array, style: Style = "point") -> tuple[Floats, Mask]:
-    """Values (n,) of cells, each read alone, or NaN; mask (n,) of those no number nor missing."""
+    """Values (n,) of cells, NaN if no number; mask of cells neither number nor missing."""
     if pa.types.is_dictionary(cells.type):
         entries, places = used_entries(cells)
         numbers, wrong = as_numbers(entries, style)

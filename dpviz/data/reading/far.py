@@ -21,7 +21,7 @@ _DEGREES = (360.0, 90.0)
 #: Longitude of the left and right border of most maps.
 HALF = 180.0
 
-#: How far rows stretch a column; their largest share, or this number; largest number.
+#: Factor by which far rows widen a range; their largest share (or this number); largest number.
 _STRETCH, _SHARE, _LEAST, _MOST = 20.0, 0.01, 3, 20
 
 #: Number of rows that a sentence names.
@@ -30,7 +30,7 @@ _NAMED = 3
 #: Smallest number of rows for a decision, and number of rows that are sampled for it.
 _ROWS, _LOOKED_AT = 20, 100_000
 
-#: Quantiles between which most rows are; near is up to ``_NEAR`` times their distance.
+#: Quantiles between which most rows are; rows up to ``_NEAR`` times their distance are near.
 _QUANTILES, _NEAR = (0.05, 0.95), 5.0
 
 
@@ -72,7 +72,7 @@ def far_sentence(rows: NamedRows, box: Domain, columns: Sequence[str]) -> str:
 
 
 def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
-    """Sentences about a number beyond all longitudes or latitudes that many rows contain."""
+    """Sentences about numbers in many rows that are beyond all longitudes or latitudes."""
     said = []
     for axis, most in sorted(degrees_of(columns).items()):
         beyond = np.abs(points[:, axis]) > most
@@ -90,7 +90,7 @@ def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
 
 def over_180(points: Floats, columns: Sequence[str]) -> int | None:
     """Position of the longitude if points (n, d) form one region around 180 degrees; else None."""
-    # Some longitudes above 90, all others below -90: adding 360 in the west joins the sides.
+    # Some longitudes are above 90, all others below -90, so adding 360 in the west joins them.
     degrees = degrees_of(columns)
     if not degrees:
         return None
@@ -157,7 +157,7 @@ def _without_nines(values: Floats, keep: Mask) -> Mask:
 
 
 def _without_zeros(places: Floats, keep: Mask) -> Mask:
-    """Remove points at 0, 0, which do not mean a place, from a mask (n,) if no point is near."""
+    """Remove points at 0, 0 from a mask (n,) if no point is near; 0, 0 does not mean a place."""
     others: Mask = keep & (places != 0).any(axis=1)
     if places.size and others.any() and _are_few(keep & ~others):
         for column in places.T:

@@ -21,8 +21,8 @@ from dpviz.grid.domain import MAX_CELLS
 
 def counts_of(source: NDArray[np.generic] | Table, name: str, *, any_total: bool) -> Ints:
     """Return the counts as integers; InputError names a cell that is not a count."""
-    # With ``any_total``, for a release, large counts are clipped, all counts may be 0, and other
-    # cells become 0: one record may change 999 to 1.000, so no cell may make a release fail.
+    # With ``any_total`` (for a release), large counts are clipped, all counts may be 0, and cells
+    # without a count become 0. No cell may cause an error: one record may change 999 to 1.000.
     cells = _matrix(source, any_total=any_total) if isinstance(source, Table) else source
     check_real(cells, name)
     _check_cells(cells.shape, name)

@@ -1,4 +1,4 @@
-"""Arrow types that can be read, and their values; passes over stored numbers need no more."""
+"""Arrow types that can be read, and their values; passes over stored numbers need only these."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def plain(cells: pa.Array) -> pa.Array:
 
 
 def exact(cells: pa.Array) -> pa.Array:
-    """Like :func:`plain`, but decimals become text, because some decimals are equal as floats."""
+    """Like :func:`plain`, but decimals become text, because two decimals may be the same float."""
     kind = cells.type
     if pa.types.is_dictionary(kind) and not holds_text(kind.value_type):
         return exact(whole(cells))

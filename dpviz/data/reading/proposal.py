@@ -32,7 +32,7 @@ _COUNTED = 10
 def first_columns(
     table: Table, numeric: Sequence[str], but: Collection[str] = ()
 ) -> tuple[str, str]:
-    """The columns of ``numeric``, at least two, for the horizontal and the vertical axis."""
+    """Choose two of the columns ``numeric`` (at least two): horizontal axis, then vertical axis."""
     # The first choice is a pair whose names mean a position. Otherwise the two most continuous
     # columns are chosen, in the order of the table: those with fractions first, then those with
     # more different values, up to a tenth of the number of rows. Columns of row numbers are the
@@ -84,7 +84,7 @@ def proposed(
 ) -> tuple[str, str]:
     """The two columns to show if the user has named no column; see :func:`first_columns`.
 
-    None is from ``but``, the columns of persons and classes. InputError lists all columns if fewer
+    Columns in ``but`` (persons and classes) are not proposed. InputError lists all columns if fewer
     than two suitable columns remain.
     """
     choice = [one for one in table.columns if one in (*numeric, *nearly) and one not in but]

@@ -62,7 +62,7 @@ def read_table(
         format of bytes.
     header
         Whether the first row contains column names. By default, a comparison with the rows below
-        decides this. For a release, a string is the header line of a file that has no header line.
+        decides this. If a file for a release has no header line, a string can replace this line.
     max_bytes
         Largest size of a file, before and after unpacking (:data:`MAX_BYTES`). Reading takes at
         most four times the size of the file plus 1 GB of memory.

@@ -105,7 +105,7 @@ def packed(value: Any) -> tuple[Any, Arrays]:
 
 
 def write(stream: BinaryIO, head: Any, arrays: Arrays | None = None) -> None:
-    """Write one message: a line of JSON, then its arrays; the last piece of an array is first."""
+    """Write a message: a line of JSON, then its arrays; the last piece of an array comes first."""
     # Free the memory of each written piece, so that no array is completely in both processes.
     left = arrays or []
     shapes = [[one.dtype.str, one.shape] for one in left]

@@ -114,21 +114,21 @@ class Table:
     ) -> Dataset:
         """Convert columns to points; leave out rows without a finite number in each column.
 
-        ``columns`` are given by name or by number from 1, at least ``least``; by default all
-        numeric columns except ``unit``, the column of persons, and ``classes``, the column of known
-        classes, which no private run may depend on. Rows without a person are left out; rows
-        without a class form a class. ``domain`` are declared bounds of the columns.
+        ``columns`` (at least ``least``) are given by name or by number from 1. By default, they are
+        all numeric columns except ``unit`` (the column of persons) and ``classes`` (the column of
+        known classes; no private run may depend on it). Rows without a person are left out; rows
+        without a class form a class. ``domain`` has declared bounds of the columns.
 
-        With ``unreadable="missing"``, for a release, each cell is read separately, text or a number
-        beyond ±1e300 is missing, and all columns are chosen by default, because data must not
-        decide which are numeric. With "leave out", for exploring, a few rows with such cells are
-        left out and named. ``turn`` adds 360 to longitudes below 0 if this joins places on both
-        sides of 180 degrees; never for a release, and not if a domain ends at 180.
+        For a release (``unreadable="missing"``), each cell is read separately, and text or a number
+        beyond ±1e300 is missing. By default, all columns are chosen, because data must not decide
+        which columns are numeric. For exploring ("leave out"), a few rows with such cells are left
+        out and named. ``turn`` adds 360 to longitudes below 0 if places on both sides of 180
+        degrees are then neighbours. It never does so for a release, or if a domain ends at 180.
 
-        Raises InputError if a column is unknown, there are too few, ``classes`` is chosen or has
-        more than ``MOST_CLASSES`` classes, the domain has another dimension, or the points don't
-        fit into memory. Unless cells count as missing, it also does so for an unreadable cell (for
-        a few rows as :class:`UnreadableError`) and without a row.
+        Raises InputError if a column is unknown, there are too few columns, ``classes`` is chosen
+        or has more than ``MOST_CLASSES`` classes, the domain has another dimension, or the points
+        don't fit into memory. If cells do not count as missing, it also raises an error if no row
+        remains or a cell is unreadable (:class:`UnreadableError` if such rows are few).
         """
         refuse, released = unreadable == "refuse", unreadable == "missing"
         owner, known = (
@@ -304,7 +304,7 @@ class Table:
     def _no_number(self, axis: int, way_out: str = "") -> InputError:
         """Error for the first cell that is text, or may mean two numbers, in a column."""
         unclear = self.cells.kind(axis) == "unclear"
-        # Search in the style of most cells; if all cells fit it, with decimal points.
+        # Search in the style of most cells; if all cells have it, search with decimal points.
         mark = self._mark(axis) or "point"
         found = self._first(axis, "unclear" if unclear else mark) or self._first(axis, "point")
         row, cell = found or (0, "text")
@@ -431,7 +431,7 @@ class Table:
 
     def check_memory(self, ndim: int, others: int = 0, *, capped: bool = False) -> None:
         """Raise InputError if the points need more memory than the file's size allows."""
-        # A release shows the message, so no number of rows: each record changes a packed file.
+        # A release shows this text, so it has no number of rows: records change a packed file.
         if self.memory is not None and self._needed(ndim, others, capped=capped) > self.memory:
             columns = "a column" if ndim == 1 else f"{ndim:,} columns"
             raise InputError(
@@ -584,7 +584,7 @@ def named_table(
     ragged: NamedRows = NO_ROWS,
 ) -> Table:
     """Make a table with unique column names; only columns at positions ``flat`` have cells."""
-    # Names at positions ``doubtful`` may be values. InputError without cells or memory.
+    # Names at positions ``doubtful`` may be values. InputError if there are no cells, or no memory.
     unique = unique_names(columns)
     flat = range(len(unique)) if flat is None else flat
     others = listed(unique[axis] for axis in sorted({*range(len(unique))} - {*flat}))

@@ -11,7 +11,7 @@ from dpviz.base.numbers import counted
 #: Number of rows that are shown. Of further rows, only the number is shown.
 NAMED = 10
 
-#: Largest ratio of unreadable to readable rows; more are not typing errors.
+#: Largest ratio of unreadable to readable rows; typing errors do not cause a larger ratio.
 FEW = 0.25
 
 
@@ -56,7 +56,7 @@ NO_ROWS = NamedRows()
 
 
 class UnreadableError(InputError):
-    """A few rows can't be read, and may be left out; the message has the first cell, a remedy."""
+    """A few rows can't be read, but may be left out; the message has a cell and a remedy."""
 
     def __init__(self, sentence: str, rows: NamedRows) -> None:
         super().__init__(

@@ -16,7 +16,7 @@ from dpviz.grid.domain import Domain
 #: Largest size of a file of areas, in bytes.
 MOST_BYTES = 20 * 2**20
 
-#: Properties that are names of areas, in order; other words are no names.
+#: Properties that may name an area; the first that exists is used, other properties are ignored.
 _NAMES = ("name", "label", "title", "id")
 
 _LONGEST_NAME = 80
@@ -26,7 +26,7 @@ MOST_NORTH, _TILE = 80, 30
 
 
 def read_areas(file: str | Path) -> Areas:
-    """Read the polygons of a GeoJSON FeatureCollection (RFC 7946); raise InputError for others."""
+    """Read the polygons of a GeoJSON FeatureCollection (RFC 7946); InputError for other files."""
     path = Path(file)
     try:
         with path.open("rb") as opened:
@@ -104,13 +104,13 @@ def hexagons(resolution: int, domain: Domain) -> Areas:
         )
     low, high = np.radians((south, north))
     steradians = np.radians(east - west) * (np.sin(high) - np.sin(low))
-    # Cells of one resolution differ by a factor of about two.
+    # The areas of cells of one resolution differ by a factor of about two.
     if h3.get_num_cells(resolution) * steradians / (4 * np.pi) > 2 * MOST_AREAS:
         raise InputError(
             f"hexagons = {resolution} needs more than {MOST_AREAS:,} cells for the domain "
             f'"{domain}": give a smaller resolution, or a smaller domain.'
         )
-    # H3 reads a shape wider than half of the Earth as the other half.
+    # If a shape is wider than half of the Earth, H3 takes the rest of the Earth: use tiles.
     lons, lats = (
         np.linspace(*ends, 2 + int((ends[1] - ends[0]) / _TILE)) for ends in domain.bounds
     )

@@ -15,7 +15,7 @@ from dpviz.data.strict.lines import fields_of
 from dpviz.grid.counts import MAX_EXACT
 from dpviz.grid.domain import MAX_CELLS
 
-#: Whole number; zeros may follow a decimal mark; U+FFFD is a space of old encodings.
+#: Whole number with separators; zeros may follow a decimal mark; U+FFFD: space of old encodings.
 _APART = re.compile(
     r"\+?(\d{1,3}(?P<mark>[ .,'\u2019\u00a0\u2009\u202f\ufffd])(?:\d{2,3}(?P=mark))*\d{3})"
     r"(?:[.,]0*)?",
@@ -25,7 +25,7 @@ _APART = re.compile(
 #: A number without thousands separators; its decimal mark is a point or a comma.
 _NUMBER = re.compile(r"\+?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
-#: Possible cell separators, the first that occurs is used; thousands separators last.
+#: Possible cell separators; the first that occurs is used, so thousands separators are last.
 _SEPARATORS = ("\t", ";", "|", ",", " ")
 
 
@@ -47,10 +47,10 @@ def cells_of_text(file: File, axes: int) -> Floats:
     """Counts (rows,) from text if the declared ``axes`` is 1; otherwise counts (rows, columns).
 
     With one axis, each line is one cell, even a blank line; a blank last line needs a line break.
-    With two, the first line that is not blank determines separator and width. Longer lines are cut,
-    shorter lines are filled with zeros, and blank lines at the end are ignored. The first line must
-    not contain a separator outside quotation marks, because 1,000 would make the comma the
-    separator of cells. InputError if this line has names, or one cell although there are two axes.
+    With two axes, the first line that is not blank determines separator and width. Longer lines are
+    cut, shorter lines are filled with zeros, and blank lines at the end are ignored. Cells of the
+    first line must not contain a separator outside quotation marks, because 1,000 would make the
+    comma the separator of cells. InputError if this line has names, or only one cell.
     """
     text = file.data.removeprefix(BOM).decode(errors="replace")
     lines = re.split(r"\r\n|\r|\n", text)

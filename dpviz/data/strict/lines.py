@@ -1,9 +1,9 @@
 """Text for a release: the first line is public, and every other line is read separately.
 
-Every function treats each line of an Arrow array separately. A line with more or fewer fields than
-the first line, or more than 1 MB, is missing, and a cell that is not UTF-8. A line break ends a row
-even inside quotes. A quotation mark without a partner in its line is an ordinary character. A byte
-order mark at the start of a line, as in joined files, is removed.
+Every function treats each line of an Arrow array separately. A line is missing if it has more or
+fewer fields than the first line, or more than 1 MB. A cell is missing if it is not UTF-8. A line
+break ends a row even inside quotes. A quotation mark without a partner in its line is an ordinary
+character. A byte order mark at the start of a line, as in joined files, is removed.
 """
 
 from __future__ import annotations
@@ -173,11 +173,11 @@ class _LineCells(TableCells):
 def _columns(
     lines: pa.Array, at: pa.Array, mark: str, width: int, more: int
 ) -> tuple[list[pa.Array], int, pa.Array]:
-    """Columns and numbers of lines with ``width`` fields (``more`` empty may follow); the rest."""
+    """Columns of rows (``width`` fields, then up to ``more`` empty); other lines; line numbers."""
     lines, at = (_only(one, pc.not_equal(lines, "")) for one in (lines, at))
     ragged = 0
     if (pc.max(pc.binary_length(lines)).as_py() or 0) > _LONG:
-        # Lines with more or fewer separators than a row stay whole: fields need much memory.
+        # Lines with more or fewer separators than a row are not split, to save memory.
         separators = pc.count_substring(lines, mark)
         may_be_row = pc.and_(
             pc.greater_equal(separators, width - 1),

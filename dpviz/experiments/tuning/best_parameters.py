@@ -40,9 +40,9 @@ _FRUGAL = {"grid", "iterations"}
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ParameterMap(Displayed):
-    """A score over two parameters: ``reached`` (A, B) by at least a ``share`` of the draws.
+    """A score over two parameters: a ``share`` of the draws, or more, reach ``reached`` (A, B).
 
-    ``values`` of each, ascending, include those of ``config``; every cell has the same ``seeds``.
+    ``values`` ascend and include those of ``config``; all cells have the same ``seeds``.
     """
 
     config: Configuration
@@ -86,7 +86,7 @@ class ParameterMap(Displayed):
         return tuple(self._best_of((row, column) for column in columns)[1] for row in rows)
 
     def _best_of(self, cells: Iterable[Cell]) -> Cell:
-        """Best of some cells; ties go to the cheapest cell, then to the nearest to ``config``."""
+        """Best of some cells; of equal cells the cheapest, then the cell nearest to ``config``."""
         sign = 1 if BETTER[self.score] == "<=" else -1
         frugal = [axis for axis, name in enumerate(self.names) if name in _FRUGAL]
 
@@ -115,10 +115,10 @@ def best_parameters(
     """Map a score over two parameters, and find the best pair.
 
     A cell has the score that ``share`` of the draws reach: a choice that is only sometimes good is
-    not good. Of equal scores the coarser grid wins, then fewer iterations, then the one nearer to
-    ``config``. Data and domain are as for :func:`dpviz.families.trial_of`; ``over`` has two of
-    :func:`searched` with values, to which those of ``config`` are added. Raises InputError if
-    score, parameters and data can't be used together. For exploring only: see ``TUNING``.
+    not good. Of equal scores, the coarser grid wins, then fewer iterations, then the pair nearer to
+    ``config``. Data and domain are as for :func:`dpviz.families.trial_of`. ``over`` has values of
+    two parameters in :func:`searched`; the values of ``config`` are added. Raises InputError if
+    score, parameters and data don't fit. For exploring only: see ``TUNING``.
 
     The true clustering changes with g and p, and a grid of one cell has no errors. So if g or p is
     searched, all runs are compared with the point labels of the true run at ``config``, by one of

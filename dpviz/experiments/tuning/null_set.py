@@ -26,8 +26,8 @@ from dpviz.privacy.noise_source import SeededNoise
 class NullSet(Displayed):
     """Number of clusters that each technique finds in data without clusters.
 
-    R seeds, each with its own uniform points; numbers (R,) by technique, without privacy first. The
-    method of ``config`` does not matter.
+    Each of R ``seeds`` has its own uniform points. ``clusters`` has the numbers (R,) by technique,
+    the techniques without privacy first. Each technique replaces the method of ``config``.
     """
 
     config: Any
@@ -53,9 +53,9 @@ def null_clusters(
     """Count the clusters that each technique invents on uniform noise.
 
     Every seed has new points, the same for all techniques, so WaveCluster without noise has a band,
-    too. Parameters of only some methods apply to that in ``config``. The points are random in the
-    box ``domain`` (None: the unit square), so this spends no budget. Raises InputError without
-    records or seeds.
+    too. Parameters that not all methods have apply to the method in ``config``. The points are
+    random in the box ``domain`` (None: the unit square), so this spends no budget. Raises
+    InputError without records or seeds.
     """
     if n < 1:
         raise InputError(f"n = {n}: give one or more records of uniform noise.")

@@ -41,7 +41,7 @@ GRID = tuple(float(f"{10 ** (step / 10 - 2):.3g}") for step in range(31))
 CONFIDENCE = 0.95
 
 #: Bisection begins with every fifth budget of the grid. At the end it checks that the next three
-#: budgets above the budget found also meet the target.
+#: budgets above the result meet the target, too.
 _COARSE, _NEIGHBOURS = 5, 3
 
 
@@ -74,8 +74,8 @@ class Target:
 class SmallestEpsilon(Displayed):
     """The smallest budget that meets a target in most draws, with the scores of all draws.
 
-    ``values`` (E, R) for E ascending ``epsilons`` and R ``seeds``, NaN where not ``tried`` (E,).
-    ``epsilon`` is None if no budget meets the target.
+    ``values`` (E, R) are for E ascending ``epsilons`` and R ``seeds``; if ``tried`` (E,) is false,
+    they are NaN. ``epsilon`` is None if no budget meets the target.
     """
 
     target: Target
@@ -119,7 +119,7 @@ class SmallestEpsilon(Displayed):
             return f"{found}. It is the smallest ε that was tried; a smaller ε may be enough."
         if self.early:
             listed = ", ".join(written_out(epsilon) for epsilon in self.early)
-            return f"{found}. ε = {listed} met it too, but not every larger ε below the answer did."
+            return f"{found}. ε = {listed} met it too, but a larger ε below the answer did not."
         return (
             f"{found}. At every larger budget that was tried, {self.share:.0%} or more of the "
             "draws met it too."
@@ -150,7 +150,7 @@ class SmallestEpsilon(Displayed):
         low, high = share_bounds(self._met(epsilon), len(self.seeds), (1 - CONFIDENCE) / 2)
         # Round outwards, so that rounding does not overstate the confidence.
         ends = f"{math.floor(100 * low)}% to {math.ceil(100 * high)}%"
-        return f"with {CONFIDENCE:.0%} confidence, {ends} of all possible draws do"
+        return f"with {CONFIDENCE:.0%} confidence, {ends} of all possible draws meet it"
 
     def _met(self, epsilon: float) -> int:
         return int(self.target.met(self.values[self.epsilons.index(epsilon)]).sum())
@@ -170,14 +170,14 @@ def smallest_epsilon(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> SmallestEpsilon:
-    """Find the smallest budget of a grid at which most draws meet a target, and above which too.
+    """Find the smallest budget of a grid such that, from it on, most draws meet a target.
 
     All budgets have the same seeds, so that the share does not change by chance. Data, config and
-    domain are as for :func:`dpviz.families.trial_of`. ``search``: ``"every"`` tries all budgets;
-    ``"bisect"`` every fifth, bisects, then tries the next three above, with less than half of the
-    draws; the answer can differ only if the share drops for a short range. None chooses by speed.
-    Raises InputError if the method spends nothing, or the score, seeds or budgets are missing. For
-    exploring only: see ``TUNING``.
+    domain are as for :func:`dpviz.families.trial_of`. The search ``"every"`` tries all budgets;
+    ``"bisect"`` tries every fifth budget, bisects, and tries the next three above. This needs less
+    than half of the draws, and the answer can differ only if the share drops for a short range.
+    None chooses by speed. Raises InputError if the method spends nothing, or the score, seeds or
+    budgets are missing. For exploring only: see ``TUNING``.
     """
     check_spends(config)
     check_share(share)
@@ -222,7 +222,7 @@ def _first_of_all(met: Callable[[int], bool], n: int) -> int | None:
 
 
 def _first_by_halves(met: Callable[[int], bool], n: int) -> int | None:
-    """The same index, found by bisection, which may miss a failure at a larger untried index."""
+    """Same as ``_first_of_all`` by bisection, which may miss failures at larger untried indexes."""
     coarse = range((n - 1) % _COARSE, n, _COARSE)
     first = _first_of_all(lambda place: met(coarse[place]), len(coarse))
     if first is None:

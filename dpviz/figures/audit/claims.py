@@ -1,4 +1,4 @@
-"""Measured against claimed epsilon: the score of one audit, and the bounds of all."""
+"""Measured against claimed epsilon: the score of one audit, and the bounds of all audits."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ VIEWS = {
 #: Views in which the true points can be shown over the private panel.
 WITH_POINTS = ("regions", "records", "grid", "chain")
 
-#: Stages in the order of the method, and their views; the first view of a stage is its picture.
-#: The start is the map of the clusters at the first step of the player.
+#: Stages in the order of the method, and their views; the first view of a stage is its picture. The
+#: picture of the start is the map of the clusters at the first step of the player.
 STAGES: dict[str, tuple[str, ...]] = {
     "records": ("records", "grid"),
     "start": (),

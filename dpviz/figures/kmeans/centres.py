@@ -37,7 +37,7 @@ def centres(
 ) -> Trace:
     """Centres with their numbers; a square marks a centre that noise kept in its place.
 
-    ``noisy`` are the private numbers of their records, for the hover texts.
+    ``noisy`` are the centres' private numbers of records, for the hover texts.
     """
     x, y = places_of(picture, centers)
     stayed = np.zeros(len(centers), dtype=bool) if kept is None else kept

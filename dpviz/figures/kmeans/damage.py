@@ -55,7 +55,7 @@ def traces(picture: KMeansPicture) -> list[Trace]:
 
 
 def legend(picture: KMeansPicture) -> str:
-    """Say in a few words what the marks mean that are on the map."""
+    """Say in a few words what the marks on the map mean."""
     found = placed(picture.truth, picture.private)
     said = {
         "dashed ring: a true cluster without a centre": found.alone.size,
@@ -69,8 +69,8 @@ def legend(picture: KMeansPicture) -> str:
 def pieces(picture: KMeansPicture) -> dict[str, Any]:
     """Clusters and centres that each word of the headline counts.
 
-    As those of WaveCluster, with further marks ``[panel, None, x, y]``. If regions are no areas of
-    the picture, there are only these marks.
+    The result is as for WaveCluster, with further marks ``[panel, None, x, y]``. If the regions are
+    not areas of the picture, there are only the further marks.
     """
     found = placed(picture.truth, picture.private)
     numbers = picture.numbers_of(picture.private.centers)
@@ -116,7 +116,7 @@ def pieces(picture: KMeansPicture) -> dict[str, Any]:
 
 
 def note_on(picture: KMeansPicture, picked: Mapping[str, int]) -> dict[str, Any] | None:
-    """Note on the private centres of a cluster that was picked; None if there is none."""
+    """Note on the private centres of a picked cluster; None if the cluster has no marks."""
     shown, number, on = pieces(picture), picked["number"], picked["on"]
     marks = shown.get("links", {}).get(picked["panel"], {}).get(number)
     if marks is None:

@@ -327,7 +327,7 @@ def chain_frame(picture: KMeansPicture) -> pd.DataFrame:
 
 def _chain_of(picture: KMeansPicture) -> Chain:
     chain = picture.private.chain
-    assert chain is not None  # noqa: S101 - the view exists only then
+    assert chain is not None  # noqa: S101 - only runs with a chain have the view
     return chain
 
 

@@ -112,7 +112,7 @@ class KMeansPicture:
 
     @property
     def up_to_step(self) -> KMeansRun:
-        """The private run as far as the shown step; the run itself if this is its result."""
+        """The private run as far as the shown step; the run itself if this step is its result."""
         run, step = self.private, self.shown_step
         if self.is_result(run, step):
             return run

@@ -18,7 +18,7 @@ from dpviz.kmeans.run import Centers
 
 
 def draw(picture: KMeansPicture) -> Panels:
-    """Plot the records, beside an empty map, because no release has any record."""
+    """Plot the records next to an empty map; it is empty because no release has any record."""
     domain, mode = picture.shown_domain, picture.mode
     counts, shade = picture.raster.counts, picture.raster.shade
     number = counted(picture.truth.records.n, "record")

@@ -138,7 +138,7 @@ def _coloured(
     codes = marks.cluster_codes(numbers[labels], shade, picture.mode)
     width = cell_width(picture.shown_domain, labels.shape)
     colours = marks.cluster_colours(picture.mode)
-    # The browser tells the region under the pointer.
+    # The browser finds the region under the pointer.
     return marks.heatmap(codes, picture.shown_domain, width, hoverinfo="none", **colours)
 
 

@@ -100,7 +100,7 @@ def stage_panels(picture: WaveClusterPicture) -> Panels:
 
 def frame(picture: WaveClusterPicture, view: str) -> pd.DataFrame:
     """Table behind a view: one row per cell, true and private values side by side."""
-    # Of "threshold" a coefficient, or an interval of the law; of "synthetic" a box.
+    # For "threshold", a row is a coefficient or an interval of the law; for "synthetic", a box.
     own = {"synthetic": synthetic, "threshold": threshold, "details": details, "epsilons": epsilons}
     if view in own:
         return own[view].frame(picture)

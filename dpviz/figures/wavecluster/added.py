@@ -1,7 +1,7 @@
 """View of the noise: private minus true counts, beside the true counts.
 
-This is the added noise only if the private counts are the noisy counts. Two-stage estimates its
-counts, and Baseline draws points from its own; then the view shows what is left of the noise.
+This is the added noise only if the private counts are the noisy counts. Two-stage estimates counts,
+and Baseline draws points; their views show what is left of the noise.
 """
 
 import numpy as np

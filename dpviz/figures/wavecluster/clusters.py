@@ -12,9 +12,9 @@ from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.figures.wavecluster.stage import VALUE_KEYS, StagePair, cells, ghost
 from dpviz.wavecluster.pipeline import Stages
 
-#: Maximum number of clusters that all show their number on a panel, in small and in large letters.
-#: Then: number of largest clusters that show their number if there are more clusters, because each
-#: number adds half a millisecond to a drag. Last: maximum number of cells per side if a cell has
+#: All clusters of a panel show their numbers if there are at most so many clusters; up to the
+#: second number, the letters are large. Of more clusters, so many of the largest show their
+#: numbers, because each number adds half a millisecond to a drag. Last: most cells per side with
 #: space for a number.
 _MOST_NUMBERS, _FEW_NUMBERS, _OF_MORE, _LARGE_CELLS = 60, 20, 30, 16
 
@@ -42,7 +42,7 @@ def draw(picture: WaveClusterPicture) -> StagePair:
     )
     numbers = picture.numbers[1]
     others = set(range(1, true + 1)) - set(numbers.tolist())
-    # The numbers of true clusters that became one are at their true positions.
+    # If true clusters became one cluster, their numbers are at their true positions.
     for label, group in damage.joined(picture).items():
         if numbers[label] - 1 in group:
             cell[label - 1] = middle[numbers[label] - 1]
@@ -105,7 +105,7 @@ def _middle_cells(stages: Stages) -> NDArray[np.intp]:
     cluster = stages.labels[x, y]
     sizes = np.maximum(stages.cluster_sizes, 1)
     centre = [np.bincount(cluster, at, stages.n_clusters + 1)[1:] / sizes for at in (x, y)]
-    # The middle of a concave cluster may be outside, so take its nearest cell.
+    # The middle of a concave cluster may be outside of it, so take the cluster's nearest cell.
     gap = np.hypot(x - centre[0][cluster - 1], y - centre[1][cluster - 1])
     order = np.lexsort((gap, cluster))
     first = order[np.searchsorted(cluster[order], np.arange(1, stages.n_clusters + 1))]
@@ -115,7 +115,7 @@ def _middle_cells(stages: Stages) -> NDArray[np.intp]:
 def _numbers(
     picture: WaveClusterPicture, cell: NDArray[np.intp], sizes: NDArray[np.int64], texts: list[str]
 ) -> marks.Trace:
-    """Numbers of clusters at their cells, large ones first; beside clusters of one or two cells."""
+    """Numbers at clusters' cells, large clusters first; beside them for one or two cells."""
     shown = len(texts) if len(texts) <= _MOST_NUMBERS else _OF_MORE
     cell, sizes = cell[:shown], sizes[:shown]
     shape, width = picture.true.labels.shape, picture.width(picture.true.level)

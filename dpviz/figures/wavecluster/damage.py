@@ -1,7 +1,7 @@
 """What the noise did to the clusters, drawn on the private map of an explorer.
 
-:func:`legend` says what the marks mean; the number of a lost cluster is struck through. They are
-made from the true clusters, so they are only in the owner's picture.
+:func:`legend` says what the marks mean; the number of a lost cluster is struck through. The marks
+are made from the true clusters, so they are only in the owner's picture.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def traces(picture: WaveClusterPicture, middle: Floats) -> list[Trace]:
 
 
 def joined(picture: WaveClusterPicture) -> dict[int, NDArray[np.intp]]:
-    """Labels of private clusters that are several true clusters, and positions of these."""
+    """Labels of private clusters that join true clusters, and positions of these true clusters."""
     found = picture.fates
     one_of = found.of == "joined"
     groups = {int(match): one_of & (found.match == match) for match in found.match[one_of]}
@@ -70,7 +70,7 @@ def signs(picture: WaveClusterPicture) -> list[str]:
 
 
 def legend(picture: WaveClusterPicture) -> str:
-    """Say in a few words what the marks mean that are on the map."""
+    """Say in a few words what the marks on the map mean."""
     found = picture.fates
     said = {
         "hatched, +: invented": found.invented.size,
@@ -84,10 +84,10 @@ def legend(picture: WaveClusterPicture) -> str:
 def pieces(picture: WaveClusterPicture) -> dict[str, Any]:
     """Cells of all clusters on both maps, and the clusters that each word of the headline counts.
 
-    ``grids`` are the numbers of the true and of the private clusters, for each its cells ``z`` (up,
-    right) and, on both axes, the lower end and the width of a cell. ``of`` has, for each kind of
-    :class:`dpviz.family.headline.Word`, its pieces: a name and marks ``[panel, grid, number]``.
-    ``links`` has, for each panel, the marks of each cluster and of its partners on the other panel.
+    ``grids`` has the true and the private clusters: a number ``z`` (up, right) for each cell, and
+    on both axes the lower end and the width of a cell. The key ``of`` has the pieces of each kind
+    of :class:`dpviz.family.headline.Word`: a name and marks ``[panel, grid, number]``. For each
+    panel, ``links`` has the marks of each cluster and of its partners on the other panel.
     """
     found, numbers = picture.fates, picture.numbers[1]
     grids = []

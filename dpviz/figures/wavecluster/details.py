@@ -1,8 +1,8 @@
 """View of all wavelet subbands as a mosaic, in Mallat's nested layout.
 
-The average of the last level is in the lower left corner, the details of level 1 are outermost. On
-the right is the difference along the first axis, at the top along the second axis. A mosaic fills
-the unit square, so the zoom stays the same after a change of grid or level.
+The average of the last level is in the lower left corner, the details of level 1 are outermost.
+Bands on the right are differences along the first axis, bands at the top along the second axis. A
+mosaic fills the unit square, so the zoom stays the same after a change of grid or level.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dpviz.figures.wavecluster.stage import StagePair, blocks, errors, scale_end
 from dpviz.grid.domain import Domain
 from dpviz.wavecluster.pipeline import Stages
 
-#: Details by PyWavelets' names: filters of both axes; letter; edges that it shows.
+#: For each name of PyWavelets: filters of both axes, letter, and edges that the detail shows.
 DETAILS = {
     "ad": ("LH", "H", "horizontal"),
     "da": ("HL", "V", "vertical"),
@@ -146,8 +146,8 @@ def meaning(columns: Sequence[str]) -> str:
         f"LL is the average. LH (H) averages along {x} and takes differences along {y}: horizontal "
         f"edges. HL (V) takes differences along {x}: vertical edges. HH (D) takes both "
         "differences: diagonal edges. The number is the level, 1 is the finest. Each band covers "
-        "the whole domain and, if the side of the grid can't be halved that often, the padding "
-        "beyond the domain. Point at a cell to read its band and its position."
+        "the whole domain. If the side of the grid can't be halved that often, a band also covers "
+        "padding beyond the domain. Point at a cell to read its band and its position."
     )
 
 

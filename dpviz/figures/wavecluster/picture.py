@@ -40,10 +40,10 @@ class WaveClusterPicture:
     columns: Sequence[str]
     mode: Mode = "light"
     title: str = ""
-    #: Heading of the private panels, and their name in tables; others if it is not private.
+    #: Heading of the private panels, and their name in tables; different if the run isn't private.
     private_title: str = "private"
     side: str = "private"
-    #: The private run, for its synopsis, and how its threshold was sampled; or None.
+    #: The private run, with its synopsis and the sampling of its threshold; or None.
     run: Run | None = None
     ground: Ground = PLAIN
     #: Whether the true points are shown over the private clusters; a release has no such points.
@@ -79,8 +79,8 @@ class WaveClusterPicture:
     def numbers(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Number, and therefore colour, of each true and private cluster (index 0 = noise)."""
         # A private cluster gets the number of the true cluster with which it shares most cells, but
-        # no two get the same number. So numbers rarely change between draws. Others get further
-        # numbers.
+        # no two private clusters get the same number. So numbers rarely change between draws. The
+        # other clusters get further numbers.
         true, private = self.stages
         new = np.concatenate([self.fates.invented, self.fates.splinters])
         return np.arange(true.n_clusters + 1), matched_numbers(true.labels, private.labels, new)
@@ -92,7 +92,7 @@ class WaveClusterPicture:
 
     @property
     def denoised(self) -> bool:
-        """Whether private counts are not the noisy counts, but what the method made of them."""
+        """Whether private counts are computed from the noisy counts, and not equal to them."""
         drawn = self.run is not None and self.run.leaves is not None
         return drawn or self.private.threshold.sampled
 

@@ -117,7 +117,7 @@ def cells(
 
 
 def ghost(picture: WaveClusterPicture, band: NDArray[Any], hover: str) -> Trace:
-    """Invisible heatmap that has only hover texts, because the plotted values differ from them."""
+    """Invisible heatmap for hover texts, because these texts do not show the plotted values."""
     black = [[0, "#000000"], [1, "#000000"]]
     width = picture.width(picture.true.level)
     return cells(picture, band.astype(np.float32), width, hover, opacity=0, colorscale=black)

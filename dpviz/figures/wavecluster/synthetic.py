@@ -19,7 +19,7 @@ from dpviz.wavecluster.pipeline import Leaves
 #: Maximum number of synthetic points that are drawn; they are a random sample of all points.
 MOST_POINTS = 2000
 
-#: Boxes have an outline if they are at least as wide, as a share of the domain.
+#: Boxes have an outline if they are at least this wide, as a share of the domain.
 THINNEST = 1 / 100
 
 #: Differences of positions, from 0 to 1, that are only rounding errors.
@@ -62,7 +62,7 @@ def explain(picture: WaveClusterPicture) -> str:
     leaves, points = _leaves(picture), int(picture.private.counts.sum())
     thin = int((leaves.size.min(axis=1) < THINNEST).sum())
     said = [
-        "Boxes of the synopsis have the colour of their noisy number of records, divided by the "
+        "The colour of a box of the synopsis shows its noisy number of records, divided by the "
         "number of cells that the box covers. Baseline counts its synthetic points in each cell "
         "of the grid; the picture draws each point at a random place in its cell."
     ]
@@ -140,7 +140,7 @@ def _outlines(picture: WaveClusterPicture, leaves: Leaves) -> Trace:
         begin, end = (np.tile(one[:, other], 2) for one in (low, high))
         order = np.lexsort((begin, at))
         at, begin, end = at[order], begin[order], end[order]
-        # A line goes on while the next border begins before its end. Ranks keep lines apart.
+        # A line goes on while the next border begins before the line ends. Ranks keep lines apart.
         rank = 2.0 * np.cumsum(np.diff(at, prepend=at[:1]) > 0)
         reached = np.maximum.accumulate(rank + end)
         new = np.ones(len(at), dtype=bool)

@@ -20,7 +20,7 @@ from dpviz.wavecluster.threshold import Threshold
 #: Each value is written under its bar if there are at most this many values.
 _WRITTEN = 16
 
-#: Up to so many values are bars; more are an area with at most so many steps.
+#: At most so many values are bars; more values are an area with at most so many steps.
 _BARS = 120
 _STEPS = 1000
 

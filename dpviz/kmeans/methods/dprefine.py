@@ -29,32 +29,32 @@ SECONDS = 0.1
 GRID_COLUMNS = 4
 
 #: Budget share of the number of records: GRID_SIZE with few columns, otherwise PER_EPSILON /
-#: epsilon, between TREE_SIZE and MOST_SIZE: noise must not hide the correct branch.
+#: epsilon, limited by TREE_SIZE and MOST_SIZE. Noise must not hide the correct branch.
 GRID_SIZE, TREE_SIZE, PER_EPSILON, MOST_SIZE = 0.02, 0.01, 0.0015, 0.03
 
-#: Records are few if their number per cluster, divided by the noise of a count, is below the first
-#: limit up to FLAT columns, or the second above GRID_COLUMNS. Otherwise cells are always split.
+#: Records are few if their number per cluster, divided by the noise of a count, is below FEW_SPARSE
+#: (up to FLAT columns) or MANY_SPARSE (above GRID_COLUMNS). In between, cells are always split.
 FLAT = 2
 FEW_SPARSE, MANY_SPARSE = 16.0, 120.0
 
-#: With few columns: budget share of a residual step, and records per cluster that it needs.
+#: With few columns: budget share of a residual step, and the least such quotient for it.
 LAST, ENOUGH = 0.2, 300.0
 
-#: With many columns, a tree is as good as a grid from this number of records per cluster on.
+#: With many columns: records per cluster / noise of a mean from which on a tree equals a grid.
 TREE_FROM = 40.0
 
-#: With many columns: budget share of the last steps; least numbers of records per cluster, divided
-#: by the noise of a mean with this share, for one step and for two steps.
+#: With many columns: budget share of the last steps. One step and two steps need these least
+#: numbers of records per cluster, divided by the noise of a mean with this share.
 TREE_LAST, ONE_STEP, TWO_STEPS = 0.45, 1.5, 4.0
 
-#: Limits for records per cluster, by the noise of a mean, in more than FLAT columns: below VERY_FEW
-#: a plain grid is best (if possible), below BLIND all is noise.
+#: Limits for records per cluster divided by the noise of a mean, in more than FLAT columns. Below
+#: VERY_FEW a plain grid is best (if possible); below BLIND everything is noise.
 VERY_FEW, BLIND = 3.0, 0.2
 
 #: Largest number of columns of a plain grid; with more columns, BLIND_BEYOND replaces BLIND.
 PLAIN_BOX, BLIND_BEYOND = 16, 2.0
 
-#: With many columns and few records: least mean square of true moves, by that of the distances.
+#: With many columns and few records: least mean square of true moves, relative to distances.
 LEAST_MOVE = 0.25
 
 _DECISIONS = (
@@ -130,7 +130,7 @@ def _decision(steps: int, *, before: int) -> str:
     if not before:
         return _DECISIONS[steps]
     last = _DECISIONS[steps].replace(" residual", " last residual", 1)
-    return f"{last} {counted(before, 'residual step')} before made the start."
+    return f"{last} {counted(before, 'earlier residual step')} made the start."
 
 
 def size_share(ndim: int, epsilon: float) -> float:
@@ -141,7 +141,7 @@ def size_share(ndim: int, epsilon: float) -> float:
 
 
 def few(ndim: int, records: float) -> bool:
-    """Return whether records (per cluster, by the noise of a count) are too few to split cells."""
+    """Return whether ``records`` (per cluster / noise of a count) are too few to split cells."""
     if ndim <= GRID_COLUMNS:
         return ndim <= FLAT and records < FEW_SPARSE
     return ndim <= SPARSE_BOX and records < MANY_SPARSE
@@ -163,7 +163,7 @@ def _blind(
     epsilon: float,
     size: Estimate,
 ) -> KMeansRun:
-    """Centres that use no data, then moved by a residual step as far as noise allows."""
+    """Centres that use no data; then a residual step moves them as far as noise allows."""
     choice = NOTHING if config.choose == PRIVATE else None
     K = choice.clusters if choice else config.clusters
     start = packed(K, records.domain.ndim, accountant.noise.generator("places"))

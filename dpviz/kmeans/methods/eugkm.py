@@ -59,9 +59,8 @@ def grid_centers(
 def printed_kmeans(places: Floats, counts: Floats, centers: Floats) -> Floats:
     """Move centres (K, d) to the means of their places (m, d), weighted by counts of any sign.
 
-    A mean is clipped to the box; a centre without places moves to the middle. The program of Su,
-    Cao, Li, Bertino, Jin 2016 (github.com/DongSuIBM/PrivKmeans) returns the centres before the last
-    movement.
+    A mean is clipped to the box; a centre without places moves to the middle. The program of Su et
+    al. 2016 (github.com/DongSuIBM/PrivKmeans) returns the centres before the last movement.
     """
     before, movement, last = centers, float(((centers + 1) ** 2).sum()), np.inf
     steps = 0

@@ -40,7 +40,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     dealt = min(blocks, records.most_blocks)
     found = _found(records, space, config, dealt, accountant.noise.generator("blocks"))
     total = found.sum(axis=0) * (blocks / dealt)
-    # Published: noise on the average, which is equivalent; the sum is on the lattice of a release.
+    # The sum is on the lattice of a release. Published: noise on the average, which is equivalent.
     share = blocks if config.variant == "published" else 1
     noisy = accountant.laplace(
         "centers", total / share, sensitivity=2 * K * d / share, epsilon=epsilon
@@ -85,7 +85,7 @@ def _block_centers(points: Floats, order: Ints | None, blocks: int, clusters: in
 
 
 def _centers(parts: Iterable[tuple[Floats, Floats | None]], shape: tuple[int, int, int]) -> Floats:
-    """Centres (blocks, K, d) of points with weights or None, in canonical order, on the lattice."""
+    """Centres (blocks, K, d) of points, weighted or not, in canonical order, on the lattice."""
     found, clusters = np.empty(shape), shape[1]
     for block, part in enumerate(parts):
         # A block with fewer records than clusters gets additional centres that use no data.

@@ -16,14 +16,15 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
 from dpviz.privacy.mechanisms import Accountant
 
-#: Root mean square distance of a coordinate from the middle, by the domain's width (Su et al.).
+#: Root mean square distance of a coordinate from the middle, relative to the width (Su et al.).
 SPREAD = 0.225
 
 #: Published: the largest allowed error of an iteration, summed over all centres.
 LARGEST_ERROR = 0.004
 
-#: Sound: the largest allowed error of an iteration at a centre, by the variance of a record's place
-#: in its cell. Fitted to S1, Unbalance, DS1 and DS3, where shares of about 0.4 to 0.6 are equal.
+#: Sound: the largest allowed error of an iteration at a centre, divided by the variance of a
+#: record's place in its cell. Fitted to S1, Unbalance, DS1 and DS3, where shares of about 0.4 to
+#: 0.6 give equal results.
 LARGEST_SHARE = 3 / 8
 
 CARD = card_of(__file__, takes("hybrid"))
@@ -56,8 +57,8 @@ def iterates(
     """Return whether the expected error of one iteration with half of ``epsilon`` is small enough.
 
     ``size`` is the noisy (published: true) number of records; neighbours differ by ``times``
-    records. The error at a centre c is its mean squared shift by noise of scale s on the d sums and
-    the count of n records: 2 s^2 (d + c^2) / n^2.
+    records. The error at a centre c is its mean squared shift if the d sums and the count of n
+    records have noise of scale s: 2 s^2 (d + c^2) / n^2.
     """
     d, half = space.domain.ndim, epsilon / 2
     if variant == "published":

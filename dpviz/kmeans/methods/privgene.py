@@ -22,7 +22,7 @@ from dpviz.privacy.secure import LATTICE
 #: Number of candidates in a generation, and number of selected parents.
 CANDIDATES, PARENTS = 200, 10
 
-#: Printed number of generations: records * epsilon / (PER_GENERATION * PARENTS), or FEWEST.
+#: Printed number of generations: records * epsilon / (PER_GENERATION * PARENTS), at least FEWEST.
 PER_GENERATION, FEWEST = 800, 8
 
 #: Standard deviation of a mutation in the first generation; its factor per generation.
@@ -76,10 +76,10 @@ def printed_generations(size: float, epsilon: float) -> int:
 def difference(candidates: Floats) -> float:
     """Upper bound R on the difference of one record's squared distances to two of (m, K, d) sets.
 
-    Let k be the centre of w nearest to t. Then D(t, v) - D(t, w) <= |t - v_k|^2 - |t - w_k|^2,
-    which is linear in t and largest in a corner of the box: the sum over the axes of v^2 - w^2 + 2
-    |v - w|. And D(t, v) is at most the smallest squared distance of a centre to its farthest
-    corner.
+    For a record t and sets v and w, let k be the centre of w nearest to t. Then D(t, v) - D(t, w)
+    <= |t - v_k|^2 - |t - w_k|^2. This is linear in t, so it is largest in a corner of the box:
+    there it is the sum over the axes of v^2 - w^2 + 2 |v - w|. And D(t, v) is at most the smallest
+    squared distance of a centre to its farthest corner.
     """
     farthest = ((1 + np.abs(candidates)) ** 2).sum(axis=2).min(axis=1)
     return float(loops().difference(candidates, farthest))

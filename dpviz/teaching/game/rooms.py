@@ -20,10 +20,10 @@ MOST_ROOMS, MOST_PLAYERS, MOST_GUESSES = 20, 60, 1000
 #: Largest number of rooms of one client: half of all rooms, so that other clients can open rooms.
 MOST_OF_CLIENT = MOST_ROOMS // 2
 
-#: Seconds to a room's end: since it was opened, its last event, and everybody's leaving.
+#: A room ends so many seconds after it was opened, after its last event, or after all have left.
 LONGEST, IDLE, EMPTY = 3 * 3600.0, 1800.0, 120.0
 
-#: A room is treated as empty if nobody was seen in it for this number of seconds.
+#: A room counts as empty if nobody was seen in it for this number of seconds.
 _SEEN = 5.0
 
 #: Letters of a code. Vowels are left out, so that no code is a word or contains I or O.
@@ -63,11 +63,11 @@ class _Seat:
 class Score:
     """Numbers of players and guesses of a room at one moment."""
 
-    players: int  # who are in the room now; guesses of those who have left count, too
+    players: int  # players in the room now; guesses of players who have left count, too
     everybody: Tally  # guesses of all players
     rule: Tally  # guesses of the rule on the same draws
     without: tuple[float, ...]  # published numbers of guessed draws without the person
-    joined: tuple[float, ...]  # and with the person
+    joined: tuple[float, ...]  # published numbers of guessed draws with the person
 
 
 class Room:
@@ -116,7 +116,7 @@ class Room:
 
     def join(self, gone: Callable[[], bool] = lambda: False) -> str:
         """Take a seat; return its token, or raise InputError if the room is full."""
-        # ``gone`` says whether this player has left; then the next one may get the seat.
+        # ``gone`` says whether this player has left; then another player may get the seat.
         with self._lock:
             self._touched = self._clock()
             if len(self._seats) >= MOST_PLAYERS:

@@ -1,8 +1,8 @@
 """In or out? A coin decides whether one person is in the data; a player guesses from the result.
 
 A method computes the result on one of an audit's two neighbouring data sets. If it is
-epsilon-private, no player is right about the person more often than e^epsilon / (1 + e^epsilon), in
-the long run, by Bayes' rule with even odds. The best rule compares the likelihoods of all noisy
+epsilon-private, the share of right guesses is at most e^epsilon / (1 + e^epsilon) in the long run,
+for every player, by Bayes' rule with even odds. The best rule compares the likelihoods of all noisy
 answers on the same draws.
 """
 
@@ -45,7 +45,7 @@ class Case:
 
     name: str  # key in links
     title: str
-    method: str  # with variant and scenario: a scenario of the audit
+    method: str  # method, variant and scenario name a scenario of the audit
     variant: str
     scenario: str
     story: str  # public knowledge: both data sets, and the kind of result
@@ -92,7 +92,7 @@ class Round:
     number: int
     seen: Seen
     joined: bool  # whether the coin put the person into the data
-    ratio: float  # log-likelihood ratio of all noisy answers, with to without the person
+    ratio: float  # log-likelihood of all noisy answers with the person, minus without the person
 
     @property
     def rule(self) -> bool:
@@ -170,7 +170,7 @@ class Game:
 
     def guess(self, number: int, said: bool) -> Answer | None:
         """Record a guess on the open draw, and start the next; None if the draw is not open."""
-        # So a second click does not count for the next draw.
+        # This check ignores a second click, which would be a guess on the next draw.
         if number != self.round.number:
             return None
         self.last = Answer(said=said, rule=self.round.rule, joined=self.round.joined)
@@ -180,7 +180,7 @@ class Game:
         return self.last
 
     def go_on(self) -> None:
-        """Show the open draw instead of the draw of a wrong guess."""
+        """Show the open draw instead of the last draw, on which the guess was wrong."""
         self.missed = None
 
     def let_rule_play(self, rounds: int) -> None:

@@ -129,7 +129,7 @@ def _all_audits(claim: float, seed: int) -> None:
 
 
 def table_rows(found: Results, claim: float) -> list[Row]:
-    """All scenarios, ordered by method, each with its latest result at a claim if there is one."""
+    """All scenarios by method, planted scenarios last; each has its latest result, or None."""
     latest = {key[:3]: result for key, result in tuple(found.items()) if key[3] == claim}
     ordered = sorted(
         scenarios(),

@@ -214,7 +214,7 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
         return (
             f"**For this person** {name} keeps no promise, even if the number of clusters does not "
             f"show this. {plain_text(verdict.reason)}",
-            f"{measured}; an audit of the method follows below, with what it compares.",
+            f"{measured}; an audit of the method is below, and shows what it compares.",
         )
     return (
         f"**For this person:** at ε = {epsilon} no number of clusters occurs more than "

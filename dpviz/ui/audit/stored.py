@@ -29,8 +29,8 @@ def detected_mistakes() -> None:
         "and without the person, for someone who knows the code. Missing noise is found with "
         f"{steps.RUNS[NONE]:,} runs on each data set at a claim of {steps.CLAIM:g} in "
         f"{_count(left_out)} steps. Halved noise is found with {steps.RUNS[HALF]:,} runs in "
-        f"**{_count(halved)} steps**, in {len(by_itself)} of them only if one run's other answers "
-        "are fixed and the step is compared with its own share of the budget. (Some runs of "
+        f"**{_count(halved)} steps**, in {len(by_itself)} of them only if all other answers of a "
+        "run are fixed and the step is compared with its own share of the budget. (Some runs of "
         "DP-Refine and Two-stage take so long that we made fewer runs: see the table.) This audit "
         "can't find the other mistakes, for these reasons:"
     )
@@ -80,7 +80,7 @@ def _steps_text(rows: list[steps.StepResult]) -> str:
 
 @st.fragment
 def cost_overview() -> None:
-    """Show for each method what the sound variant costs or gains."""
+    """Show for each method how much the sound variant raises or lowers the errors."""
     st.header("What soundness costs")
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     left.markdown(

@@ -142,7 +142,7 @@ class CompareState(DataState):
         return without(taken, _OF_FIGURE) if self.has_figure else taken
 
     def _methods(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        # Taken once, so that a method that the user removes here stays away.
+        # The entry is read only once, so that a method that the user removes here does not return.
         explored = shared().pop(TO_COMPARE, ())
         chosen = [*methods_of(working, self), *(one for one in explored if one in METHODS)]
         if not chosen:
@@ -351,7 +351,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
         (*sample_names(), UPLOAD),
         **state.widget("data", "default"),
         format_func=titles.__getitem__,
-        help="One panel each. Own data is the same on all pages.",
+        help="Each data set has its own panel. All pages have the same own data.",
     )
     own = _own_data(state)
     subject, neighbours = _own_subject(state, own), protection(state, own)

@@ -73,7 +73,6 @@ def _panels(one: Picture) -> Panels:
 
 
 def _worker_times(one: TimeFigure, state: UrlState) -> None:
-    """Figure of times on several workers, its findings, and the costs of runs by the model."""
     if worker_times("published").variant == "published":
         segments(state, "variant", "Variant", {"published": "published", "sound": "sound"})
     times, mode = worker_times(state.get("variant")), theme_mode()

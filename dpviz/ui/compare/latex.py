@@ -31,7 +31,7 @@ def latex_table_of(
     """The summary behind the curves: a row for each data set, score, method, budget and value.
 
     Numbers of a score on a data set have equally many decimals, which show two digits of the
-    typical standard error. A number that this would change by more than a tenth has four digits.
+    typical standard error. If this changes a number by more than a tenth, it has four digits.
     """
     frame, titles = summary_frame(charts, axis), {one.name: one.title for one in subjects}
     draws = frame["draws"] if len(frame) else [1]
@@ -70,7 +70,7 @@ def _numbers(frame: pd.DataFrame) -> list[list[str]]:
 
 
 def _decimals(errors: Floats, values: Floats) -> int:
-    """Decimals that show two digits of the median error, or without errors four of the values."""
+    """Decimals that show two digits of the median error; without errors, 4 digits of the values."""
     known, sizes = errors[errors > 0], np.abs(values[np.isfinite(values) & (values != 0)])
     if known.size:
         return 1 - math.floor(math.log10(np.median(known)))

@@ -22,7 +22,7 @@ def explorer_link(
     (subject,) = plan.subjects
     chosen = plan.parameters(subject, method, step)
     if subject.dataset.counts is not None:
-        chosen.pop("grid", None)  # data given as counts fix the grid
+        chosen.pop("grid", None)  # a grid of counts has its own cells
     values = {
         "data": data if is_sample(subject) else UPLOAD,
         "method": method,
@@ -43,7 +43,7 @@ def file_words(request: SweepRequest, name: str) -> tuple[str, ...]:
 
 
 def command_lines(request: SweepRequest) -> list[str]:
-    """Command lines that make all rows: one per data set, and per method with own options."""
+    """Command lines for all rows; on each data set, a method with own options has its own line."""
     lines = []
     for name, plan in request.plans.items():
         special = [(method,) for method in plan.methods if _own_options(plan, method)]
@@ -122,5 +122,5 @@ def _reading(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:
         classes = subject.dataset.classes
         words |= {} if classes is None else {"classes": classes.column}
         return words | {"columns": columns_option(subject.dataset.columns)}
-    words.pop("grid", None)  # data given as counts fix the grid
+    words.pop("grid", None)  # a grid of counts has its own cells
     return words

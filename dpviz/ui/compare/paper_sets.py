@@ -111,7 +111,7 @@ def _status(name: str, theirs: PaperSet) -> str:
     found = given_sets().get(theirs.name)
     if found:
         return f"✓ {theirs.title}: {shown(found.file.name)}, {found.subject.dataset.n:,} records."
-    return f"{theirs.title}: {sample(name).title} stands in. Available from {theirs.source}."
+    return f"{theirs.title}: replaced by {sample(name).title}. Available from {theirs.source}."
 
 
 def _give_back() -> None:
@@ -136,7 +136,7 @@ def _take(wanted: Iterable[PaperSet], file: Any) -> None:
                 sets[0].take(table)  # raises an error with the reason
             raise InputError(
                 f"{shown(file.name)} has {table.rows:,} rows and {len(table.columns):,} columns, "
-                f"which none of {', '.join(one.title for one in sets)} has: choose another file."
+                f"unlike {', '.join(one.title for one in sets)}: choose another file."
             )
         dataset = theirs.take(table)
         if not isinstance(file, LocalFile):

@@ -41,14 +41,14 @@ from dpviz.ui.widgets.stamp import DECLARED, MADE_UP, Stamp
 #: Runs that take at most this many seconds start without a click.
 _EAGER = 15.0
 
-#: The same, if somebody has started these runs before and opens a link to them.
+#: The same limit, if the user or a link has asked for all runs of the request.
 _ASKED = 120.0
 
-#: Draws per point of a first part that starts without a click, if all runs take longer; the first
-#: number that is fast enough is used.
+#: If all runs take longer, a first part with fewer draws starts without a click. Each point gets
+#: the first of these numbers of draws that is fast enough.
 _PARTS = (10, 5, 2, 1)
 
-#: End of the request of a job that makes such a part.
+#: End of the name of a request whose job makes only such a first part.
 _FIRST_PART = " first part"
 
 #: Seconds that the page waits for new runs, so that a short job does not show a partial picture.
@@ -65,8 +65,8 @@ class SweepRequest:
     """Runs to show on the page: a plan for each data set, by the data set's name in the link.
 
     The plans differ only in the data. ``unit`` is the column of persons of own data; ``public``
-    says whether the owner declares own data public. ``file`` has its name or path, and how it is
-    read, as words of a command line.
+    says whether the owner declares own data public. ``file`` has words of a command
+    line: the file of own data, and how this file is read.
     """
 
     plans: dict[str, Plan]
@@ -117,7 +117,7 @@ class SweepRequest:
 
     @property
     def _parameters(self) -> tuple[str, ...]:
-        """Columns, domain and parameters of each data set; what all of them share comes last."""
+        """Columns, domain and parameters of each data set; values that all sets share come last."""
         found = {name: _settings_words(plan) for name, plan in self.plans.items()}
         first, *others = found.values()
         shared = [one for one in first if all(one in some for some in others)]
@@ -317,7 +317,7 @@ def draw_all(
     progress: Progress,
     cancelled: IsCancelled,
 ) -> int:
-    """Run plans and store their rows, also those before a cancel; return their number."""
+    """Run plans and store their rows, even before a cancel; return the number of runs."""
     work = Work(sum(plan.settings * len(plan.seeds) for plan in pieces), "runs", progress)
     notes = found.notes[request] = []
     for plan in pieces:
@@ -342,9 +342,9 @@ def begin(request: SweepRequest, pieces: Sequence[Plan], part: str = "") -> Job:
 def begin_if_new(request: SweepRequest, *, whole: bool) -> None:
     """Start the missing runs if they are fast, or if a job of an earlier request is running.
 
-    If they are slow, start fewer draws of each point, so that the page has a picture. All runs
-    follow if they are fast after that, as in a session that has these draws from before, or if
-    somebody asked for the ``whole`` picture, also if one draw of each point is slow.
+    If they are slow, start fewer draws of each point, so that the page has a picture. After that,
+    the other runs start if they are fast now, or if somebody asked for the ``whole`` picture. The
+    ``whole`` picture starts even if one draw of each point is slow.
     """
     job, pieces = job_of(JOB), missing_runs(request)
     is_part = job is not None and job.request == request.key + _FIRST_PART
@@ -365,7 +365,7 @@ def begin_if_new(request: SweepRequest, *, whole: bool) -> None:
 
 
 def _first_part(request: SweepRequest) -> list[Plan]:
-    """Missing runs of as many draws per point as are fast; empty if one draw is slow."""
+    """Missing runs of a first part that is fast; empty if even one draw of each point is slow."""
     for draws in _PARTS:
         if draws < len(request.any.seeds):
             few = {

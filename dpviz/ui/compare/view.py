@@ -63,7 +63,7 @@ from dpviz.wavecluster.truth import Truth
 #: Session entry: the seed of the run that was last chosen in a chart.
 _SEED = "compare:open seed"
 
-#: Session entry: key of the request of which all runs are asked for.
+#: Session entry: keys of the requests of which the user or a link wants all runs.
 _ASKED = "compare:asked for"
 
 #: Words for the lines in the title of the figure.
@@ -117,7 +117,7 @@ def _build(state: CompareState, request: SweepRequest | None) -> None:
             format_func=lambda name: request.subjects[name].title,
             width=_wide(request.subjects[state.get("of")].title, 220),
         )
-    # The browser presses these buttons for the keys of a clicker; nobody sees them.
+    # The browser presses these hidden buttons when the user presses a key of a clicker.
     for name, way in (("next", 1), ("back", -1)):
         st.button(
             plain_text(name), key=f"compare:{name}", on_click=partial(_step, state, request, way)
@@ -132,7 +132,8 @@ def _asks_all(state: CompareState, request: SweepRequest) -> bool:
     if state.fresh:
         st.session_state.pop(_ASKED, None)
     asked = st.session_state.setdefault(_ASKED, {})
-    # A link asks for its first request, and for the one that is complete when own data are loaded.
+    # A link asks for all runs of its first request. If own data are missing then, it also asks for
+    # all runs of the first request that has them.
     is_complete = set(state.get("data")) == {*request.plans}
     if state.get("asked") == "all" and (not asked or (is_complete and not any(asked.values()))):
         asked[request.key] = is_complete
@@ -231,7 +232,7 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
         )
         + f"Parameters are {_parameters_of(preset, plan)}"
         + (
-            f". Each {axis.sign} has its own true clustering, and its scores compare with this one."
+            f". Each {axis.sign} has its own true clustering, and its scores compare with it."
             if moves_truth(axis.name, plan.methods)
             else ", on each data set's own grid."
         )
@@ -242,7 +243,7 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
 
 
 def _draws_of(charts: Sequence[Chart], plan: Plan) -> tuple[int, int]:
-    """Smallest and largest number of draws of a point; those of the plan if there is no point."""
+    """Smallest and largest number of draws of a point; if there is no point, the plan's number."""
     found = [int(number) for chart in charts for number in chart.table["draws"]]
     return min(found, default=len(plan.seeds)), max(found, default=len(plan.seeds))
 
@@ -270,8 +271,7 @@ def _progress(state: CompareState, request: SweepRequest) -> None:
     with left:
         show_progress(job, "runs", "Some runs are missing")
     with right:
-        # A note below names the runs that are impossible on a data set; a repetition would not
-        # help.
+        # A note below names runs that are impossible on a data set; repeating them does not help.
         if (job and job.running) or (pieces and not (job and job.result is not None)):
             job_button(
                 job,
@@ -294,7 +294,7 @@ def _run_label(pieces: Sequence[Plan]) -> str:
 def _charts(
     state: CompareState, request: SweepRequest, tables: Mapping[str, pd.DataFrame]
 ) -> list[Chart]:
-    """Panels of scores and data sets: one for each epsilon if the axis is another parameter."""
+    """Panels of scores and data sets; each epsilon has its own panel if the axis is not epsilon."""
     shown = [(one.title, name, state.get("score")) for name, one in request.subjects.items()]
     if state.get("view") == "scores":
         name = state.get("of")
@@ -468,7 +468,7 @@ def _behind(
         table = table.merge(ranks[[*keys, "printed"]], "left", keys)
     least, most = _draws_of(charts, request.any)
     low, high = end_names(least, most)
-    # One rule for all scores: a format that shortens one large score would round the others away.
+    # All scores share one format: a format for large scores would round small scores to 0.
     scored = {"low": low, "high": high, "mean": None, "median": None, "true": "without noise"}
     column = st.column_config.NumberColumn
     titles = {one.name: one.title for one in request.subjects.values()}
@@ -496,9 +496,9 @@ def _behind(
     )
     if least < most:
         show_caption(
-            f"The rows have {least} to {most} draws, see the column draws. The other draws are not "
-            "run yet, or have no value of this score. The fewer draws a row has, the less sure are "
-            "its numbers."
+            f'The rows have {least} to {most} draws: see the column "draws". Other draws are not '
+            "run yet, or have no value of this score. If a row has fewer draws, its numbers are "
+            "less certain."
         )
     if preset:
         _printed(preset.name, state.get("score"))
@@ -523,10 +523,10 @@ def _behind(
 
 
 def _again_words(request: SweepRequest, *, python: bool) -> str:
-    """Which lines repeat the runs, and where those of a file do; empty if there is no file."""
+    """Say which lines repeat the runs, and in which folder they find a file; "" without a file."""
     sets = request.subjects.items()
     files = [file_words(request, one)[0] for one, of in sets if not is_sample(of)]
-    named = [shown(one, 80) for one in files if not os.path.isabs(one)]  # a path leads to its file
+    named = [shown(one, 80) for one in files if not os.path.isabs(one)]  # full paths always work
     at = f": run them in the folder of {series(named)}, or write its path instead" if named else ""
     made = "The Python lines repeat the runs of the sample sets. " * python
     return f"{made}The commands repeat all runs{at}." if files else ""
@@ -540,7 +540,7 @@ def _titled(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
 
 
 def _alike(table: pd.DataFrame) -> list[str]:
-    """Titles of NICV / true and of the scores that equal it in all rows; none if none does."""
+    """Titles of NICV / true and of scores that equal it in all rows; empty without such scores."""
     ends = ["mean", "median", "low", "high"]
     numbers = {name: part[ends].to_numpy() for name, part in table.groupby("score", sort=False)}
     first = numbers.pop("nicv_ratio", np.empty(0))
@@ -555,7 +555,7 @@ def _alike(table: pd.DataFrame) -> list[str]:
 def _show_differences(
     runs: pd.DataFrame, scores: Iterable[str], axis: Parameter, titles: Mapping[str, str]
 ) -> None:
-    """Show the differences of each method and the first one with the score, draw by draw."""
+    """Show how each method differs, draw by draw, from the first method that has the score."""
     found = {name: differences(runs, name, axis.name) for name in scores if name in runs}
     parts = [table.assign(score=name) for name, table in found.items() if len(table)]
     if not parts:
@@ -581,8 +581,8 @@ def _show_differences(
         placeholder="",
     )
     show_caption(
-        "Each draw is compared with the draw of the first method that has the same seed; methods "
-        "without the score are left out. The interval holds the median of the differences with "
+        "Each draw is compared with the first method's draw with the same seed; methods without "
+        "the score are left out. The interval contains the median of the differences with "
         "99% confidence (sign test), and needs 8 draws. If no difference is found, more draws may "
         "still find one. Each row alone has 99% confidence: of 100 such rows without any "
         'difference, about one still says "lower" or "higher".'
@@ -600,7 +600,6 @@ def _found_words(row: Mapping[str, Any]) -> str:
 
 
 def _show_latex(request: SweepRequest, charts: Sequence[Chart], title: str, line: Line) -> None:
-    """Show downloads of the table and of the figure for LaTeX, and of the papers to cite."""
     from dpviz.papers.references import keys, references  # imported here, because it loads slowly
 
     cards = [CARDS[name] for name in request.any.methods]
@@ -639,7 +638,7 @@ def _printed(name: str, score: str) -> None:
     from dpviz.papers import EVIDENCE, ROWS  # imported here, because it loads slowly
 
     figure = [row for row in ROWS if row.link and row.link.query.get("preset") == name]
-    score = RANK if score == RANK_ERROR else score  # the rows on the error link to the rank
+    score = RANK if score == RANK_ERROR else score  # rows about the error have links to the rank
     rows = [
         {
             "state": row.state,
@@ -658,8 +657,8 @@ def _printed(name: str, score: str) -> None:
         st.markdown("**What the paper prints about it, and what comes out**")
         st.dataframe(pd.DataFrame(rows), hide_index=True, key="compare:printed")
         show_caption(
-            "These rows are measured with the sets and draws in the last column. Curves above can "
-            "differ from them, above all if they show other sets."
+            "These rows are measured with the sets and draws in the last column. The curves "
+            "above can differ from these rows, mainly if the curves show other sets."
         )
     elif not figure:
         show_caption(CURVES_ALONE)
@@ -705,7 +704,7 @@ def _theorems_words(charts: Sequence[Chart]) -> str:
         f"{CARDS[name].title} {share:.0%}" for name, share in shares_promised.items()
     )
     least = (
-        f"At least promised: {promised}."
+        f"Smallest promised share: {promised}."
         if promised
         else "The theorems are stated for the Haar wavelet, so they promise nothing for this "
         "wavelet."
@@ -713,7 +712,7 @@ def _theorems_words(charts: Sequence[Chart]) -> str:
     shares = known.groupby("method", sort=False)["inside"].mean()
     listed = ", ".join(f"{CARDS[name].title} {share:.1%}" for name, share in shares.items())
     missed = int((known["inside"] < known["promised"]).sum())
-    few = f" In {counted(missed, 'row')} fewer draws than promised are inside." if missed else ""
+    few = f" In {counted(missed, 'row')} fewer draws are inside than promised." if missed else ""
     return (
         "Bounds of theorems 4, 5 and 6 on PrivQT, PrivTHR and PrivTHREM, as printed with ω = "
         f"{OMEGA:g} and cut to possible values; they are computed from the true data. Average "

@@ -26,7 +26,7 @@ from dpviz.ui.widgets.show import lazy_expander
 #: distant points.
 DRAWN = (
     "This box was chosen by a look at the data: it counts as declared only if public knowledge "
-    "alone would have led you to the same bounds. Change what would not."
+    "alone would have led you to the same bounds. Change bounds for which this is not true."
 )
 
 #: Session entry with the last box that came from a look at the data. All pages share this box and
@@ -95,7 +95,7 @@ def declared_panel(state: DataState, dataset: Dataset, identity: str) -> Domain:
 
 
 def outside_radio(state: UrlState) -> None:
-    """Show the choice between leaving out points outside and moving them to the border."""
+    """Show the choice: points outside are left out, or they are moved to the border."""
     st.radio(
         "Points outside",
         **state.choice("outside", ("clip", "drop")),
@@ -222,7 +222,6 @@ def _boxes(
 
 
 def _all_at_once(columns: Sequence[str], declare: Callable[[list[str]], None], key: str) -> None:
-    """Show one box for the bounds of all columns: one range for all of them, or a list."""
     failed = f"{key}:error"
 
     def changed() -> None:
@@ -249,7 +248,7 @@ def _all_at_once(columns: Sequence[str], declare: Callable[[list[str]], None], k
 
 
 def _ranges(text: str, columns: Sequence[str]) -> list[str]:
-    """Texts of the bounds of each column; InputError for a list of another length."""
+    """Texts of the bounds of each column; InputError if a list has another length."""
     rows = [row.strip() for row in re.split(r"[;\n]", text) if row.strip()]
     rows = [",".join(re.split(r"[,\s]+", row)) for row in rows]
     if len(rows) == 1:
@@ -263,7 +262,7 @@ def _ranges(text: str, columns: Sequence[str]) -> list[str]:
 
 
 def cut_out(state: UrlState, domain: str, *, seen: bool = False) -> None:
-    """Make a part of a map the domain, and leave out points that are outside.
+    """Set the domain to a part of a map, and leave out the points outside.
 
     Otherwise these points would gather at the border like clusters. ``seen`` means that the part
     was chosen by a look at the data.
@@ -289,7 +288,7 @@ def _city(state: UrlState, axes: tuple[int, int], degrees: set[Placed]) -> None:
     """Show the city and the width that give the current box; a choice moves the box."""
     base, swapped, setting = f"{state.page}:domain:city", "latlon" in degrees, state.get("domain")
     box = Domain.parse(setting) if _is_typed(setting) else None
-    # The fields follow the box, so they are empty for any other box.
+    # The fields follow the box, so they are empty if the box is not around a city.
     city, width = (box and city_of(box.select(axes), swapped=swapped)) or (None, None)
 
     def use(title: str | None, width: int | None = None) -> None:
@@ -309,8 +308,8 @@ def _city(state: UrlState, axes: tuple[int, int], degrees: set[Placed]) -> None:
         **following(base, title, use, initial="index")
         | {"index": titles.index(title) if title else None},
         placeholder="type its name",
-        help="7,342 cities of Natural Earth, with their points of GeoNames; a point is mostly the "
-        "city's centre. They are public, so the box reveals nothing about the data. Points outside "
+        help="7,342 cities of Natural Earth; a point from GeoNames marks each city, mostly its "
+        "centre. This list is public, so the box reveals nothing about the data. Points outside "
         "are left out.",
     )
     st.number_input(
@@ -321,7 +320,7 @@ def _city(state: UrlState, axes: tuple[int, int], degrees: set[Placed]) -> None:
         step=5,
         disabled=city is None,
         help="It starts with the size of the city, by its rank among the most populous cities. "
-        "A box that is too wide hides small places: they become one.",
+        "A box that is too wide hides small places, because they become one place.",
     )
     if error := st.session_state.pop(f"{base}:error", ""):
         show_error(error)

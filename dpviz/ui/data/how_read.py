@@ -34,7 +34,7 @@ _FOUND = "found"
 
 @dataclass(frozen=True, kw_only=True)
 class How:
-    """Settings of :func:`~dpviz.data.reading.read.read_table`; the reader finds what is empty."""
+    """Settings of :func:`~dpviz.data.reading.read.read_table`; the reader adds missing settings."""
 
     counts: bool = False
     header: bool | str | None = None
@@ -45,7 +45,7 @@ class How:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Arguments for the reader of tables, which can be written as JSON."""
+        """Arguments for the reader of tables; they can be written as JSON."""
         given = {name: value for name, value in vars(self).items() if name != "counts"}
         return {name: value for name, value in given.items() if value not in (None, ())}
 
@@ -54,7 +54,7 @@ FOUND = How()
 
 
 def how_of(state: DataState, part: str | None) -> How:
-    """Settings of the controls by which a file is read for exploring."""
+    """Settings from the controls for reading a file on the exploring pages."""
     kind = state.get("format")
     if kind == COUNTS:
         return How(counts=True, part=part)
@@ -165,7 +165,7 @@ def not_released(name: str, how: How) -> str:
 def offer_csv(
     file: Any, table: Table | UploadedTable | Dataset, use: Callable[[LocalFile], None]
 ) -> None:
-    """Offer the explored table as CSV: a download, or beside a local file, which ``use`` gets."""
+    """Offer the explored table as CSV: a download, or a file for ``use`` beside a local file."""
     icon, key = ":material/save_as:", "own:save"
     if not isinstance(table, UploadedTable) and isinstance(file, LocalFile):
         st.button(

@@ -24,7 +24,7 @@ class LocalFile(os.PathLike[str]):
 
 
 def local_file(text: str, title: str = "") -> LocalFile | None:
-    """File at a typed path; None without text; an InputError begins with ``title``."""
+    """File at a typed path, or None if the text is empty; an InputError begins with ``title``."""
     if not text.strip():
         return None
     path, begin = Path(text.strip()), f"{title}: " if title else ""

@@ -53,8 +53,8 @@ def map_panel(state: UrlState, active: ActiveData) -> Ground:
             "Coastlines and borders",
             **state.choice("lines", ("shown", "hidden")),
             horizontal=True,
-            help="Natural Earth, 1:50 million, public domain: drawn beneath data with longitude "
-            "and latitude, accurate to some kilometres.",
+            help="Lines of Natural Earth (1:50 million, public domain), accurate to some "
+            "kilometres. They are drawn beneath data with longitude and latitude.",
         )
         own = None if is_guest() else _own_lines(domain)
         ground = Ground(axes=state.get("axes"), earth=state.get("lines") == "shown", own=own)
@@ -106,7 +106,7 @@ def can_draw_box(active: ActiveData) -> bool:
 
 
 def take_box(state: UrlState, active: ActiveData, box: Any) -> None:
-    """Make a box that was drawn on the picture the declared domain, and round its bounds."""
+    """Set the declared domain to a box that was drawn on the picture, with rounded bounds."""
     if not box or not can_draw_box(active):
         return
     bounds = list(active.domain.bounds)

@@ -50,7 +50,7 @@ def choose_columns(
         state.set("classes", "")
     _put_longitude_first(state)
     unit = state.get("unit")
-    # A release keeps the unit and does not run: it would protect less, see check_unit.
+    # A release keeps the unit and does not run, because it would protect less (see check_unit).
     if unit not in ("", *table.columns) and not named:
         state.set("unit", "")
         show_error(f"Protects is a record now: {no_unit(table, unit)}.")
@@ -108,13 +108,13 @@ def choose_columns(
 
 
 def by_name(columns: Sequence[str]) -> list[str]:
-    """The only two columns named longitude and latitude, in this order; otherwise none."""
+    """Longitude and latitude by their names; empty unless exactly one pair of columns fits."""
     pairs = [two for two in permutations(columns, 2) if placed(two) == "lonlat"]
     return list(pairs[0]) if len(pairs) == 1 else []
 
 
 def _turns(state: DataState, columns: Sequence[str]) -> bool:
-    """Whether longitudes may exceed 180: True unless typed bounds end at 180."""
+    """Whether longitudes may exceed 180: False if typed bounds end at 180 or below."""
     typed, across = state.get("domain"), longitude(columns)
     if across is None or typed in ("", "data", "declared"):
         return True
@@ -162,7 +162,7 @@ def _named(
             state.set("columns", columns_option(names))
 
     def used(names: Sequence[str]) -> list[str]:
-        # More than two columns and their bounds are in the order of the table, on all pages.
+        # If there are more than two columns, all pages use the order of the table, also for bounds.
         return [*names] if len(names) == 2 else [name for name in table.columns if name in names]
 
     def keep(names: list[str]) -> None:
@@ -175,9 +175,9 @@ def _named(
         table.columns,
         **following(f"own:columns:{loaded.number}", names, keep, initial="default"),
         placeholder="name them",
-        help="Only columns named longitude and latitude are proposed. Nothing else is, because "
-        "every record decides which columns hold only numbers. Columns that were chosen on another "
-        "page stay chosen.",
+        help="Only columns named longitude and latitude are proposed, because every record "
+        "decides which columns hold only numbers. Columns that were chosen on another page stay "
+        "chosen.",
     )
     if names and set(memory_of(released=False).choice.looked) == set(names):
         show_caption(
@@ -274,12 +274,11 @@ def _first(
             return table.first_columns(numeric, but)
         return first_columns(table, numeric, but)
     first = numeric[0] if numeric else others[0]
-    # Without a second numeric column, the error names a column: better than one twice.
+    # If only one column is numeric, the error names the second column that is added here.
     return first, next((name for name in reversed(others) if name != first), first)
 
 
 def _put_longitude_first(state: DataState) -> None:
-    """Exchange two columns that are latitude and longitude, with the settings of each."""
     names = columns_of(state.get("columns"))
     turned = lon_first(names)
     if turned == names:
@@ -303,7 +302,7 @@ def _set_columns(
 ) -> None:
     before = columns_of(state.get("columns"))
     if not asked and before[:2] == list(names)[:2]:
-        # Only the number of shown columns changes: other pages keep all, and the bounds stay.
+        # Only the number of columns changes: other pages keep all columns, and the bounds stay.
         keep = state.adapt if len(names) < len(before) else state.set
         keep("columns", columns_option(names))
         return

@@ -44,7 +44,7 @@ from dpviz.ui.session.leave import collect_soon
 from dpviz.ui.session.state import following
 from dpviz.ui.session.uploads import keep, show_room
 
-#: Session entries: the last file, and those of the reading and of all other settings.
+#: Session entries: the last file, the file of the reading settings, the file of all other settings.
 _FILE, _READ_AS, _SETTINGS_OF = "own:upload", "own:read as", "own:settings of"
 
 #: Largest number of column names in the description of a file.
@@ -54,8 +54,8 @@ _MOST_NAMES = 12
 def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
     """Show upload, format and columns of own data; return the data."""
     # ``named`` is True for a release: the user names the columns of a table with more than two
-    # columns, and unreadable values count as missing. Otherwise numeric columns are proposed, which
-    # depend on every record. NothingLoadedError without a file, or without named columns.
+    # columns, and unreadable values count as missing. Otherwise numeric columns are proposed; this
+    # proposal depends on every record. NothingLoadedError means that no file or no column is given.
     refuse_guests("Own data are")
     memory = memory_of(released=named)
     if state.fresh or state.followed:
@@ -166,8 +166,8 @@ def _for_release(state: DataState, file: Any, how: How) -> tuple[How, Callable[[
         "Header",
         key="own:line",
         placeholder="x,y",
-        help="The first line that is missing in the file: names of all columns, with the file's "
-        "separator. The records must not decide how many columns there are.",
+        help="The file has no first line with names. Type it here: names of all columns, with the "
+        "file's separator. The records must not decide how many columns there are.",
         persist_state="session",
     )
     return How(header=line.strip() or False), guesses
@@ -283,6 +283,6 @@ def check_unit(state: DataState, own: OwnData) -> None:
     unit, table = state.get("unit"), own.loaded.data
     if isinstance(table, AnyTable) and unit not in ("", *table.columns):
         raise NothingLoadedError(
-            f"As it is read for a release, {no_unit(table, unit)}: save it as CSV or Parquet "
-            "with that column, or answer No under Who is protected."
+            f"In a release, {no_unit(table, unit)}: save the table as CSV or Parquet "
+            'with that column, or answer No under "Who is protected".'
         )

@@ -30,7 +30,7 @@ from dpviz.ui.session.uploads import UPLOAD_LIMIT
 #: Session entries: the path of a file on this computer, and the job that reads a large file.
 PATH, _READING = "own:path", "own:reading"
 
-#: Bytes from which a file is read in a job, and seconds for which the page waits.
+#: Smallest number of bytes of a file that a job reads; seconds that the page waits for the job.
 _LARGE, _PATIENCE = 2**23, 0.3
 
 #: Session entries: the last upload and its reader; the last file and the names of its tables.
@@ -84,7 +84,7 @@ class ReadingError(NothingLoadedError):
 
 
 def read_beside(file: Any, token: Token, *, released: bool) -> AnyTable | Dataset:
-    """Read a file, a large one in a job with progress; ReadingError until the job has ended."""
+    """Read a file; a large file is read in a job, and until its end, ReadingError is raised."""
     read: Callable[[], AnyTable | Dataset] = partial(
         _read, file, reader_of(file), token[1], released
     )

@@ -57,12 +57,12 @@ class ColumnChoice:
 
     asked: tuple[str, ...] = ()  # just chosen by the user, perhaps unusable
     proposed: tuple[str, ...] = ()  # from the data
-    looked: tuple[str, ...] = ()  # depend on every record
+    looked: tuple[str, ...] = ()  # chosen by a look at all records
 
 
 @dataclass
 class Memory:
-    """Own data that pages keep between runs; ``error`` says why the file ``tried`` failed."""
+    """Own data that pages keep between runs; ``error`` is why ``tried`` can't be read."""
 
     state: Loaded | OwnData | None = None
     count: int = 0

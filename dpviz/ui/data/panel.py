@@ -159,7 +159,7 @@ def data_panel(state: DataState, *, many: bool) -> ActiveData:
 
 
 def public_switch(state: UrlState, own: OwnData) -> bool:
-    """Show the switch for data without protection; return whether it is on for these data."""
+    """Show the switch that declares these data public; return whether the switch is on."""
     digest = own.current.digest
     declared = bool(state.get("unprotected") == digest)
     st.toggle(

@@ -18,10 +18,10 @@ from dpviz.ui.session.state import UrlState, following
 _SEVERAL = "Can one person have several records (rows of the file)?"
 _SAME = "7, 7.0 and 007 are one person."
 
-#: Maximum number of options that are all visible; a longer list opens.
+#: Largest number of options that are all visible; a longer list is a menu.
 _FEW = 5
 
-#: Words in names of columns: what stands for a person; and rows, times and measurements.
+#: Words in names of columns: words for persons; words for rows, times and measurements.
 _PERSON = re.compile(
     "(account|client|customer|device|driver|email|employee|guest|household|member|participant|"
     "passenger|patient|person|phone|pupil|respondent|rider|student|subject|subscriber|user|"
@@ -87,13 +87,13 @@ def unit_boxes(state: UrlState, columns: Sequence[str] | None) -> None:
 def ask_several(state: UrlState, columns: Sequence[str] | None) -> str:
     """Ask whether one person can have several records; return what is missing, or "".
 
-    The two controls are "unit", the column of persons, and "several", which is "no" after this
-    answer. Without an answer nothing is released, because no look at the data can give it.
+    The control "unit" is the column of persons. The control "several" is "no" after the answer No.
+    Without an answer nothing is released, because the data can't give the answer.
     """
     if columns is None or not (columns or state.get("unit")):
         show_caption(
             "Each record is protected by itself. This data has no column that could name persons: "
-            "if a person can have several records, use a file that has one."
+            "if a person can have several records, use a file with such a column."
         )
         return ""
     options = _options(state, columns)
@@ -131,15 +131,15 @@ def ask_several(state: UrlState, columns: Sequence[str] | None) -> str:
 
 
 def _options(state: UrlState, columns: Sequence[str]) -> tuple[str, ...]:
-    """Columns that may identify persons, after "" for none, in the order of :func:`_unlikely`.
+    """Columns that may identify persons, in the order of :func:`_unlikely`; the first is "" (none).
 
-    The boxes have the positions, because any text may be the name of a column.
+    The options of boxes are positions, because any text may be the name of a column.
     """
     return tuple(dict.fromkeys(("", *sorted(columns, key=_unlikely), state.get("unit"))))
 
 
 def _unlikely(column: str) -> int:
-    """Rank of a column among those that may identify persons, from its public name alone."""
+    """How unlikely it is that a column identifies persons (0, 1 or 2), by its public name alone."""
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", column)
     words = [one.lower() for one in re.findall(r"[^\W\d_]+", parted)]
     named = [any(map(words_of.fullmatch, words)) for words_of in (_PERSON, _NO_PERSON)]

@@ -57,7 +57,7 @@ def show_notes(state: UrlState, data: Dataset, *, said: bool = False) -> None:
 
 
 def offer_box(state: UrlState, data: Dataset, far: tuple[NamedRows, Domain] | None) -> None:
-    """Name rows far from all others, and offer a domain without them, the box of ``far``."""
+    """Name rows far from all others, and offer a domain without these rows: the box of ``far``."""
     if far is None:
         return
     rows, box = far

@@ -25,7 +25,7 @@ def run_title(
     seed: int | None = None,
     without: Collection[str] = (),
 ) -> str:
-    """Title of a run: data, method, parameters (but those ``without``), seed of a single run."""
+    """Title of a run: data, method, parameters (except ``without``), seed of a single run."""
     card, counts = CARDS[config.method], active.dataset.counts
     family = family_of(config.method)
     left_out = {*without, *family.chosen(config)}

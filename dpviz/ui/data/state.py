@@ -39,7 +39,7 @@ READABLE = "readable"
 #: Argument ``header`` of the reader for each format.
 FORMATS = {"": None, "names": True, "data": False, COUNTS: None}
 
-#: Controls for the reading of own data, with the values that let the reader find the settings.
+#: Controls for reading own data; with these values, the reader finds the settings in the file.
 READING = {"skip": None, "missing": "", "encoding": ""}
 
 #: Controls that only own data have; they keep their values while sample sets are shown.
@@ -51,15 +51,15 @@ _OF_OWN_DATA = (
 #: Public numbers of records and of persons; each belongs to one data set.
 OF_ONE_SET = ("nhat", "persons")
 
-#: Entries of the shared values: methods chosen last, the method last explored, and the methods on
-#: the last explorer that the Compare page has not taken yet.
+#: Names of shared values: the methods chosen last, the method explored last, and those methods of
+#: the last explorer that the Compare page has not taken over yet.
 METHODS_CHOSEN, EXPLORED, TO_COMPARE = "methods", "explored", "to compare"
 
-#: Session entries: the file and its columns with declared bounds; the file alone.
+#: Session entries: the file and the declared bounds of its columns; the file alone.
 _BOUNDS, _FILE = "app:domain:bounds", "own:settings of"
 
 
-#: Number of clusters; session entry with the classes from which it started, and its value.
+#: The parameter K; session entry with the classes from which K started, and this value of K.
 _CLUSTERS, _CLASSES = PARAMETERS["clusters"], "own:classes:k"
 
 
@@ -114,7 +114,7 @@ class DataState(UrlState):
         super().tell()
         if self.page in FAMILIES:
             shown = working()[EXPLORED] = self.get("method")
-            # The second method of the curve was chosen; a method by default was not.
+            # Compare takes these methods only if the user chose a second method for the curve.
             second = self.get("with")
             working()[TO_COMPARE] = (shown, second) if second != "none" else ()
 
@@ -142,7 +142,7 @@ class DataState(UrlState):
 
 
 def methods_of(working: Mapping[str, Any], state: UrlState) -> Sequence[str]:
-    """Methods that the user chose; before this choice, a new page uses the explorer's method."""
+    """Methods that the user chose; if there are none, a new page uses the method explored last."""
     explored = [working[EXPLORED]] if state.fresh and EXPLORED in working else []
     chosen: Sequence[str] = working.get(METHODS_CHOSEN) or explored
     return chosen
@@ -171,7 +171,7 @@ def bounds_of(columns: Sequence[str]) -> str:
 
 
 def restore_bounds(state: UrlState, columns: Sequence[str]) -> None:
-    """After another choice of columns, take the bounds that were declared for all of them."""
+    """After a change of columns, use their declared bounds, or "" if some bounds are unknown."""
     if state.get("domain") != "data":
         state.set("domain", bounds_of(columns) if columns else "")
 
@@ -182,7 +182,7 @@ def without(texts: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
 
 
 def data_names() -> tuple[str, ...]:
-    """Sample sets, and own data unless a guest is here."""
+    """Sample sets, and own data if the visitor is not a guest."""
     return (*sample_names(), *(() if is_guest() else (UPLOAD,)))
 
 
@@ -190,9 +190,9 @@ def data_controls(*, many: bool) -> dict[str, Control]:
     """Controls of the panel, as in the link, for a :class:`DataState`."""
     controls = {
         "data": Control(FIRST, choice("data", data_names())),
-        # How the file is read; "" for points, where the first line may be names or data.
+        # Format of the file; "" is a file of points whose first line may be names or data.
         "format": Control("", choice("format", tuple(FORMATS))),
-        # Sheet, layer, array or member of an archive; "" for the first.
+        # Sheet, layer, array or member of an archive; "" means the first of them.
         "sheet": Control("", str),
         # Number of lines above the names; texts that mean a missing value; encoding of the text.
         "skip": Control(None, whole("skip", 0, 10**6)),
@@ -200,7 +200,7 @@ def data_controls(*, many: bool) -> dict[str, Control]:
         "encoding": Control("", str),
         # "" uses all rows, which must be readable; READABLE leaves out unreadable rows.
         "rows": Control("", choice("rows", ("", READABLE))),
-        # The shown columns first; empty until columns are proposed or named.
+        # Columns, beginning with the shown columns; empty until columns are proposed or named.
         "columns": Control("", lambda text: columns_option(columns_of(text))),
         "classes": Control("", str),
         # Column of persons; empty if records are protected. Cap: None means one record per person.
@@ -243,8 +243,8 @@ def take_sample(state: UrlState, facts: Sample, but: Collection[str] = ()) -> No
 
 
 def take_own(state: UrlState, before: Sample, but: Collection[str] = ()) -> None:
-    """Set parameters of the sample set shown before to their defaults: they suit it alone."""
-    # Chosen values stay. Records never decide these values, so a release may use them.
+    """Reset the parameters that still have the values of the previous sample set."""
+    # Values that the user chose stay. Records decide no value here, so a release may use them.
     for name, value in settings_of(before).items():
         one = PARAMETERS[name]
         if one.link in state and one.link not in but and state.get(one.link) == value:
@@ -252,7 +252,7 @@ def take_own(state: UrlState, before: Sample, but: Collection[str] = ()) -> None
 
 
 def keeps_own(state: UrlState) -> str:
-    """Sentence which says that g, p and K are starting values; "" if the user changed any."""
+    """Sentence which says that g, p and K are starting values; "" if the user changed one."""
     found = [one for one in PARAMETERS.values() if one.link in suited_links() and one.link in state]
     if not found or any(state.get(one.link) != one.default for one in found):
         return ""
@@ -285,7 +285,7 @@ def from_classes(state: DataState) -> str:
 
 
 def classes_words(state: DataState, used: Collection[str]) -> str:
-    """Sentence for a release whose method reads links ``used``, with K from classes; else ""."""
+    """Sentence for a release whose K is from classes, or ""; it reads the parameters ``used``."""
     link, (_, number) = _CLUSTERS.link, st.session_state.get(_CLASSES, (None, 0))
     if link not in used or not state.has_own_data or state.get(link) != number:
         return ""
@@ -296,7 +296,7 @@ def classes_words(state: DataState, used: Collection[str]) -> str:
 
 
 def take_followed(state: UrlState, family: Family) -> None:
-    """Set parameters of data or a method chosen on another page, but keep those chosen there."""
+    """Set the parameters for data or a method from another page; values chosen there stay."""
     if "data" in state.followed and state.get("data") != UPLOAD:
         take_sample(state, sample(state.get("data")), but=state.agreed)
     if {"method", "variant"} & state.followed:

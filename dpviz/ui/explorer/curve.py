@@ -33,11 +33,11 @@ from dpviz.ui.widgets.live_slider import focused_slider
 
 _mount = component("curve")
 
-#: Whether curves are filled; a test of something else turns this off.
+#: Whether jobs fill the curves; tests of other parts turn this off.
 FILLS = True
 
-#: Seconds that a job waits at its start, and before it goes on after a change that interrupted it
-#: (more changes may follow, which need the processors); seconds between two looks at its points.
+#: Seconds that a new job waits at its start; seconds that a job waits if a change interrupted it
+#: (more changes may follow, and need the processors); seconds between two looks at the points.
 _PATIENCE, _AGAIN, _LOOK = 0.05, 1.0, 0.5
 
 
@@ -53,12 +53,12 @@ class _Drawn:
 
 
 def show_curves(state: UrlState, settings: RunSettings, family: Family, also: Job | None) -> None:
-    """Give epsilon and the slider that was used last their curves; ``also`` as in ``follow``."""
+    """Show the curves of epsilon and of the last used slider; ``also`` is given to ``follow``."""
     job, known = job_of(f"{state.page}:curve job"), f"{state.page}:curves shown"
     if not settings.settled:
         if job:
             job.cancel()
-        # The browser keeps its curves. Those that a dragged slider changes are taken away.
+        # The browser keeps its curves, except the curves that a dragged slider changes.
         before: dict[str, tuple[_Key, Any]] = st.session_state.get(known, {})
         kept = {one: of for one, of in before.items() if of[0] == _key(state, settings, of[0][0])}
         if len(kept) < len(before):
@@ -108,7 +108,7 @@ def _key(state: UrlState, settings: RunSettings, axis: str) -> _Key:
 
 def _hand_over(known: str, curves: dict[str, tuple[_Key, Any]]) -> None:
     st.session_state[known] = curves
-    # The session entry of a component's key belongs to the component.
+    # This key differs from ``known``, because a component owns the session entry of its key.
     _mount(
         key=f"{known} here", data={slider: data for slider, (_, data) in curves.items()}, height=1
     )
@@ -130,7 +130,7 @@ def _curves(state: UrlState, settings: RunSettings, family: Family, axis: str) -
 
 
 def _config_of(method: str, shown: Any, family: Family) -> Any:
-    """Configuration of a second method: its own defaults, and all else as on the screen."""
+    """Configuration of a second method: its own defaults; all other values are as on the screen."""
     card = CARDS[method]
     variant = card.variant(shown.variant).name
     given = {one.name: getattr(shown, one.name) for one in card.parameters}
@@ -213,7 +213,7 @@ def _data(drawn: Sequence[_Drawn], line: Line, here: float) -> dict[str, Any]:
 
 
 def _free_corner(lines: Sequence[Path]) -> str:
-    """Corner of the picture with the most space between its edge and the lines, for the title."""
+    """Corner for the title: it has the most space between the edge of the picture and the lines."""
     places = [(at / (len(ends) - 1 or 1), y) for _, ends in lines for at, (_, y) in enumerate(ends)]
     halves = {
         "left": [y for share, y in places if share <= 0.5],

@@ -38,7 +38,8 @@ _CLUSTER = "wavecluster:diagnosis cluster"
 _LAST = "wavecluster:diagnosis last"
 _DRAWS = "wavecluster:diagnosis draws"
 
-#: Card of the strip for each stage of a diagnosis; the grid decides which cells are counted.
+#: Card of the strip for each stage of a diagnosis. The stage "grid" has the card "counts", because
+#: the grid decides which cells are counted.
 _CARDS: dict[Stage, str] = {
     "grid": "counts", "counts": "noise", "subband": "wavelet", "threshold": "cut",
     "components": "clusters",
@@ -48,7 +49,7 @@ _CARDS: dict[Stage, str] = {
 def note_on(
     picked: Mapping[str, int], settings: RunSettings, picture: WaveClusterPicture
 ) -> dict[str, Any] | None:
-    """Note beside a cluster (``panel``, ``number``) that was clicked ``on`` a panel, or None."""
+    """Note on the ``picked`` cluster (its panel and number, and the clicked panel), or None."""
     found, truth, private = picture.fates, picture.truth, picture.private
     number, other = picked["number"], 3 - picked["on"]
     cluster = number
@@ -85,7 +86,7 @@ def note_on(
 
 
 def _far_from(inside: NDArray[np.bool_]) -> list[int]:
-    """Whether the corner of a map far from some cells is at its right, and at its bottom."""
+    """Corner of a map that is far from these cells: 1 for the right side, and 1 for the bottom."""
     across, up = (
         2 * at.mean() < side for at, side in zip(np.nonzero(inside), inside.shape, strict=True)
     )
@@ -109,7 +110,7 @@ def diagnosis_panel(settings: RunSettings, picture: WaveClusterPicture) -> None:
 
 
 def broken_at(settings: RunSettings, picture: WaveClusterPicture) -> tuple[str, str, str]:
-    """Card at which the selected cluster first differs, its mark and words, or empty texts."""
+    """Card at which the selected cluster first differs, and two texts on it; all may be empty."""
     truth, private = picture.truth, picture.private
     known, cluster = st.session_state.get(_LAST, (None, 0))
     opened = st.session_state.get("wavecluster:diagnosis") and truth.stages.n_clusters
@@ -126,7 +127,7 @@ def broken_at(settings: RunSettings, picture: WaveClusterPicture) -> tuple[str, 
 
 
 def _first(diagnostics: Diagnostics) -> int:
-    # argmin returns the first cluster that is not retained, or cluster 0 if all are retained.
+    # argmin returns the position of the first cluster that is not retained, or 0 if all are.
     return int(diagnostics.retained.argmin()) + 1
 
 

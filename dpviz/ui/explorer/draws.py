@@ -27,7 +27,7 @@ _NUMBERS = (50, 100, 200, MOST_DRAWS)
 #: Seconds that the page waits for draws before it continues; most draws are ready by then.
 _PATIENCE = 0.6
 
-#: Number of draws that take one or two seconds; at most this many draws run as a light job.
+#: Largest number of draws for a light job; this many draws take one or two seconds.
 _FEW = 50
 
 
@@ -35,7 +35,7 @@ _FEW = 50
 class Setting:
     """The setting on the screen; the panel makes many draws with this setting.
 
-    Draws depend on the parameters, their seeds and ``data``. ``seed`` is the seed of the draw on
+    A draw depends on the parameters, its seed and ``data``. ``seed`` is the seed of the draw on
     the screen. ``maps`` returns the maps of the draw at a position in the player. ``also`` contains
     further scores, with their values in the true run. ``bounds`` contains the bounds that a theorem
     gives for a score.
@@ -83,7 +83,7 @@ def _draws(setting: Setting, *, settled: bool) -> None:
         )
     ):
         names = (*names, *redrawn)
-    # All seeds of a block use the same draws, so another seed of the block needs no new draws.
+    # The job draws all seeds of a block, so another seed of this block needs no new draws.
     first = min(setting.seed // number * number, MAX_SEED + 1 - number)
     seeds = tuple(range(first, first + number))
     request = (setting.data, setting.trial.config, seeds, names)
@@ -101,8 +101,7 @@ def _draws(setting: Setting, *, settled: bool) -> None:
         follow(job, partial(_progress, setting))
     if job is not None and job.result is not None:
         if job.request != request:
-            # Show draws of the previous settings with the maps and the title of the previous
-            # settings.
+            # The draws belong to the previous settings, so the maps and the title must do so, too.
             setting = replace(st.session_state[setting.key("job:setting")], state=setting.state)
             show_caption("These are the draws of the previous settings.")
         _show(setting, job.result)

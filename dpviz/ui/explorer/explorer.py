@@ -1,4 +1,4 @@
-"""The page of an explorer: one class shows it, and each family implements its methods."""
+"""The abstract class that shows the page of an explorer; each family has a subclass."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ from dpviz.ui.widgets.show import csv_button, lazy_expander, show_panels
 from dpviz.ui.widgets.stamp import Stamp
 from dpviz.ui.widgets.strip import Choice, strip
 
-#: Epsilon of a first visit without a link: some clusters break, and most clusters are found.
+#: Epsilon of a first visit without a link. At this value some clusters break, and most are found.
 FIRST_EPSILON = 0.02
 
 _save_picture = component("save_picture")
@@ -83,7 +83,7 @@ _EXPLORING = (
 
 @dataclass(frozen=True, kw_only=True)
 class PrivateChoice:
-    """A private choice of a parameter, and the true values; the table has a row for each value."""
+    """A private choice of a parameter; a row of the table has a tried value and its true score."""
 
     sentence: str
     table: pd.DataFrame
@@ -93,10 +93,10 @@ class PrivateChoice:
 class Explorer(ABC):
     """A family's page, and the run on its screen.
 
-    The module ``figures`` has the views, of which the page shows the first at the start, the views
-    of each stage, and their panels, tables and cards. The first method with the parameter
-    ``offers`` has what other methods lack. Some families have ``own_controls``. If
-    ``resets_by_variant``, a change of the variant resets parameters.
+    The module ``figures`` has all views, the views of each stage, and their panels, tables and
+    cards. At the start the page shows the first view. If a method lacks a stage, the page offers
+    the first method with the parameter ``offers``. Some families have ``own_controls``. If
+    ``resets_by_variant`` is True, a change of the variant resets parameters.
     """
 
     family: ClassVar[Family]
@@ -113,7 +113,7 @@ class Explorer(ABC):
     #: True run and private run, and the data of their figure.
     runs: Any
     picture: Any
-    job: Job | None = None  # at its end the page is redrawn
+    job: Job | None = None  # when it ends, the page is redrawn
 
     def __init__(self, state: UrlState, settings: RunSettings) -> None:
         first = settings.config.method == self.family.first and self.family.name not in PREPARED
@@ -166,7 +166,7 @@ class Explorer(ABC):
 
     @classmethod
     def sidebar(cls, state: DataState) -> ActiveData:
-        """Show the controls without sliders; return the data on the screen."""
+        """Show the controls that are not sliders; return the data on the screen."""
         active = data_panel(state, many=cls.family.many_columns)
         active = replace(active, ground=map_panel(state, active))
         reset = partial(cls.choose_defaults, state)
@@ -177,7 +177,7 @@ class Explorer(ABC):
 
     @classmethod
     def hint(cls, method: str) -> str:
-        """What a first visit with this method should try; empty if there is nothing."""
+        """What a user should try at a first visit with this method; empty if there is no hint."""
         return "Drag ε: what breaks?" if CARDS[method].spends else ""
 
     @classmethod
@@ -197,13 +197,13 @@ class Explorer(ABC):
         place: DeltaGenerator | None = None,
         follow: Callable[[RunSettings], None] = lambda _: None,
     ) -> None:
-        """Show the page; settings are in the sidebar or ``place``, and go to ``follow``."""
+        """Show the page; its settings are in the sidebar or ``place``, and ``follow`` gets them."""
         with place or st.sidebar:
             active = cls.sidebar(state)
             if place is None:
                 show_not_taken(state)
         offer_box(state, active.dataset, active.far)
-        # The browser presses this button for a click on the hint, which is HTML.
+        # The hint is HTML, so the browser presses this button after a click on the hint.
         if not embedded():
             st.button("Follow the hint", key="hint", on_click=partial(cls.follow_hint, state))
         live_part(cls.explore, state, active, follow, place is None and not embedded())
@@ -216,7 +216,7 @@ class Explorer(ABC):
         follow: Callable[[RunSettings], None],
         curves: bool,
     ) -> bool:
-        """Show sliders, with ``curves``, and the run; return False during a drag."""
+        """Show the sliders (``curves`` adds curves) and the run; return False during a drag."""
         settled = False
         with st.container(key="explorer"), errors_shown():
             settings, places = run_settings(state, active, cls.family, curves=curves)
@@ -274,7 +274,7 @@ class Explorer(ABC):
     @property
     @abstractmethod
     def boxable(self) -> bool:
-        """Whether the picture shows the domain, so that a box on the picture is a part of it."""
+        """Whether the picture shows the domain; then a box on the picture is part of the domain."""
 
     def choice(self) -> PrivateChoice | None:
         """The run's private choice; None if the noise left no choice."""
@@ -289,12 +289,12 @@ class Explorer(ABC):
 
     @classmethod
     def is_quick(cls, settings: RunSettings) -> bool:
-        """Whether the run that needs no compiled code takes less time than to compile the code."""
+        """Whether a run without compiled code takes less time than the compilation."""
         return True
 
     @classmethod
     def without_code(cls, settings: RunSettings) -> RunSettings:
-        """Settings of a run that needs little compiled code, in place of the first method."""
+        """Settings of a run that replaces the first method and needs little compiled code."""
         return settings
 
     def note(self, picked: Mapping[str, int]) -> Mapping[str, Any] | None:
@@ -323,7 +323,7 @@ class Explorer(ABC):
 
     @property
     def is_first_view(self) -> bool:
-        """Whether the picture is what :meth:`open_stage` shows."""
+        """Whether the view on the screen is the view that :meth:`open_stage` shows."""
         return bool(self.stage) and self.view == self._first_view(self.stage)
 
     def open_stage(self, name: str) -> None:
@@ -333,7 +333,7 @@ class Explorer(ABC):
     def _first_view(self, stage: str) -> str:
         views: Sequence[str] = self.figures.STAGES[stage]
         shown = self.shown_views
-        # If the run lacks this stage, another method was chosen, which has it.
+        # If this run lacks the stage, the user has just chosen a method that has the stage.
         return next((one for one in views if one in shown), views[0])
 
     def more_choices(self) -> Sequence[Choice]:
@@ -342,7 +342,7 @@ class Explorer(ABC):
 
     @property
     def broken(self) -> tuple[str, str, str]:
-        """Stage at which the selected cluster first differs, its mark, and the same in words."""
+        """Stage at which the selected cluster first differs, its mark, and the mark in words."""
         return "", "", ""
 
     @property
@@ -392,7 +392,7 @@ class Explorer(ABC):
 
     @property
     def side(self) -> str:
-        """Name that tables have for the side with noise."""
+        """Name of the side with noise in tables."""
         return "private" if self.promise.claim.private else "not private"
 
     @property
@@ -403,7 +403,7 @@ class Explorer(ABC):
     def show(self, places: Sequence[DeltaGenerator]) -> bool:
         """Show the run; ``places`` are columns beside the sliders; return False during a drag."""
         settled = self.play(places) and self.settings.settled
-        # In a view without pieces, the words of the headline have nothing to show.
+        # In a view without pieces, the words of the headline have no clusters to mark.
         panels: Panels = self.figures.panels(self.picture, self.view)
         if panels.pieces:
             run = blake2b(repr(self._same).encode(), digest_size=8).hexdigest()
@@ -413,7 +413,7 @@ class Explorer(ABC):
         readouts = self._honest(self.readouts())
         place = board(readouts, self.first_readouts, follows=self._follows)
         note = self._open_note() if panels.pieces else None
-        # The strip marks the stage of the cluster of the note.
+        # The strip comes after the note, because it marks the stage that broke the note's cluster.
         self._show_strip()
         self._show_picture(panels, note)
         for caption in filter(None, self.captions()):
@@ -437,7 +437,7 @@ class Explorer(ABC):
 
     @property
     def _follows(self) -> str:
-        """Line that says what is shown and what follows it; empty if this is the chosen run."""
+        """Line that names the shown run and the next run; empty if the chosen run is shown."""
         if self.coming is None:
             return ""
         done, of = len(self.code) - len(self.coming), len(self.code)
@@ -448,7 +448,7 @@ class Explorer(ABC):
         return f"{now} {chosen.title} follows: code is being prepared, {done} of {of}"
 
     def _honest(self, readouts: list[Readout]) -> list[Readout]:
-        """Readouts without good marks if the sentence above them says that something broke."""
+        """Make good marks fair if the sentence above the readouts says that something broke."""
         if self.headline.intact:
             return readouts
         return [replace(one, grade="fair") if one.grade == "good" else one for one in readouts]
@@ -508,7 +508,7 @@ class Explorer(ABC):
             take_method(state, offered.name, choose)
 
     def _choices(self) -> list[Choice]:
-        """Views of the shown stage if there are several, views of no stage, and switches."""
+        """Views of the shown stage if it has several, views that have no stage, and switches."""
         state, shown = self.state, self.shown_views
         stages = self.figures.STAGES
         staged = {view for views in stages.values() for view in views}
@@ -560,7 +560,7 @@ class Explorer(ABC):
         if spends:
             epsilon_panel(config.epsilon, config.neighbours, persons=self.promise.persons)
             with st.container(horizontal=True):
-                if not self.coming:  # this run is not the chosen one
+                if not self.coming:  # otherwise this run is not the chosen run
                     self._release_link()
                 self._figures_link()
             if self.chooses:
@@ -587,7 +587,7 @@ class Explorer(ABC):
         )
 
     def _figures_link(self) -> None:
-        """Link to the first figure of the method's paper, if possible to one with the method."""
+        """Link to the paper's first figure with the method, or else to the paper's first figure."""
         figures = [name for name in PRESETS if name.startswith(self.card.origin)]
         if not figures:
             return
@@ -686,10 +686,10 @@ class Explorer(ABC):
 
 
 def _picked_in(text: str) -> str:
-    """Read a cluster: the panel that has it (1 or 2), its number, the panel that was clicked."""
+    """Check the text of a picked cluster: its panel (1 or 2), its number and the clicked panel."""
     if not re.fullmatch(r"[12]\.[1-9]\d{0,5}\.[12]", text):
         raise InputError(
-            f'note = "{shown(text)}" is no cluster: write 1.3.1, or open one by a click.'
+            f'note = "{shown(text)}" is no cluster: write a text like 1.3.1, or click on a cluster.'
         )
     return text
 
@@ -701,7 +701,7 @@ def prepared(name: str, task: Task) -> Task:
         try:
             return task(progress=progress, cancelled=cancelled)
         finally:
-            # After a failure, too: then the page shows the error instead of another method.
+            # Also after a failure, so that the page shows the error instead of another method.
             if not cancelled():
                 PREPARED.add(name)
 
@@ -729,7 +729,7 @@ def _latex(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:
 
 
 def _in_words(texts: Mapping[Parameter, str]) -> str:
-    """Values of a stage's settings; those without a slider last, with their place."""
+    """Values of a stage's settings; values without a slider are last, with a note on the place."""
     drawn = [text for one, text in texts.items() if has_slider(one)]
     listed = ", ".join(
         text if one.sign else f"{one.label[0].lower()}{one.label[1:]} {text}"

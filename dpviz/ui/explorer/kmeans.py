@@ -70,7 +70,7 @@ Found = tuple[KMeansTruth, KMeansRun, KMeansRun]
 #: Session entries: the latest run, and the job that runs a method on very many records.
 _LATEST, _JOB = "kmeans:run", "kmeans:run job"
 
-#: Largest number of clusters that plain Python finds in fewer seconds than compiling takes.
+#: Largest number of clusters for which a run in plain Python is faster than the compilation.
 _QUICK = 20
 
 #: Seconds that this job waits at its start; meanwhile the user may still drag a slider.
@@ -131,7 +131,7 @@ class KMeansExplorer(Explorer):
 
     @classmethod
     def hint(cls, method: str) -> str:
-        """What a first visit with this method should try: a method with many iterations."""
+        """What a user should try at a first visit: a method with many iterations."""
         offered = cls.family.with_parameter(cls.offers)
         return "" if method == offered.name else f"Try {offered.title}"
 
@@ -173,7 +173,7 @@ class KMeansExplorer(Explorer):
 
     @cached_property
     def _error(self) -> dict[str, float]:
-        """NICV ratio, computed once for headline and readout, because it reads all records."""
+        """NICV ratio for headline and readout, computed once, because this reads all records."""
         return self.runs.truth.scores(self.shown_run, ("nicv_ratio",))
 
     @cached_property
@@ -213,7 +213,7 @@ class KMeansExplorer(Explorer):
 
     @property
     def stamp(self) -> Stamp:
-        """Note on the picture; it says how many records a run on part of the records used."""
+        """Note on the picture; for sketches and many records, it says how many the run used."""
         records, stamp = self.runs.truth.records, self.settings.stamp
         if of := self.runs.sketch_of:
             part, rest = f"sketch from {len(records.points):,} of {of:,}", "all follow"
@@ -288,16 +288,16 @@ class KMeansExplorer(Explorer):
 
     @property
     def stage(self) -> str:
-        """Stage of the view on the screen; the map of the regions shows the stage of its step."""
+        """Stage of the view on the screen; for the regions, it is the stage of the shown step."""
         return stage_of(self.picture) if self.view == "regions" else super().stage
 
     @property
     def is_first_view(self) -> bool:
-        """Whether the picture is what :meth:`open_stage` shows."""
+        """Whether the view on the screen is the view that :meth:`open_stage` shows."""
         return self.stage != "iterations" if self.view == "regions" else super().is_first_view
 
     def open_stage(self, name: str) -> None:
-        """Show the first view of a stage; the map of the regions is at its start or its result."""
+        """Show the regions at their start or their result, or the first view of any other stage."""
         if name in ("start", "centres"):
             self.state.set("view", "regions")
             self.state.set("i", 0 if name == "start" else None)
@@ -315,7 +315,7 @@ class KMeansExplorer(Explorer):
 
     @property
     def boxable(self) -> bool:
-        """Whether the picture shows the domain, so that a box on the picture is a part of it."""
+        """Whether the picture shows the domain; then a box on the picture is part of the domain."""
         return bool(self.view == "regions")
 
     def note(self, picked: Mapping[str, int]) -> Mapping[str, Any] | None:
@@ -327,7 +327,7 @@ class KMeansExplorer(Explorer):
 
     @cached_property
     def start_words(self) -> str:
-        """Which faults the method has without noise, too; empty if none, or during a drag."""
+        """Faults that the method also has without noise; empty without faults, or during a drag."""
         private, truth, seed = self.runs.private, self.runs.truth, self.settings.seed
         found = placed(truth, private)
         asks = self.card.spends and self.settings.settled and not self.coming
@@ -376,8 +376,8 @@ class KMeansExplorer(Explorer):
         kept = "■ kept its place · " if private.config.variant == "sound" else ""
         on_the_way = f"○ its start · {kept}" if private.path else ""
         marks = (
-            "● centre, with its noisy number of records if the run has it; if there is no space, "
-            "point at it · "
+            "● centre, with its noisy number of records if the run has it; if there is no space "
+            "for the number, point at the centre · "
             f"{on_the_way}"
         )
         return (marks + "✚ true centre" * self.with_points).removesuffix(" · ") + "."
@@ -408,8 +408,8 @@ class KMeansExplorer(Explorer):
             yield f"The noisy grid has {private.grid.ndim} columns; a picture needs two columns."
         if columns > 2:
             yield (
-                f"Clustered on {columns} columns, of which two are shown: on the left a cell "
-                "shows the cluster of one of its records; private regions are not areas of this "
+                f"Clustered on {columns} columns; two of them are shown. On the left, a cell "
+                "shows the cluster of one of its records. Private regions are not areas of this "
                 "plane."
             )
         if fewer := self.runs.truth.at(clusters).fewer:
@@ -498,12 +498,12 @@ class KMeansExplorer(Explorer):
 
     @classmethod
     def is_quick(cls, settings: RunSettings) -> bool:
-        """Whether the run that needs no compiled code takes less time than to compile the code."""
+        """Whether a run without compiled code takes less time than the compilation."""
         return bool(settings.config.clusters <= _QUICK)
 
     def prepare(self) -> Job | None:
         """Return the job that compiles the code of the first method; start it if necessary."""
-        # It starts after the picture, which would have to share the interpreter lock with it.
+        # The job starts after the picture, because both need the interpreter lock.
         left: Left = "silent" if self.asked == "iterations" else self.state.get("left")
         return _start_run(_request(self.settings, left)) if self.settings.settled else None
 
@@ -519,7 +519,7 @@ class KMeansExplorer(Explorer):
         return self.runs.private.choice is not None
 
     def choice(self) -> PrivateChoice | None:
-        """How the run chose K, and which K was best when compared with the true records."""
+        """How the run chose K, and which K is best by the true records."""
         choice, records = self.runs.private.choice, self.runs.truth.records
         assert choice is not None  # noqa: S101 - it chooses
         price = records.kept(("price", choice), lambda: choice_price(records, choice))
@@ -539,8 +539,8 @@ class KMeansExplorer(Explorer):
                 }
             ),
             caption=f"K from {min(choice.tried)} to {max(choice.tried)} are tried. The choice "
-            "reads only the noisy columns. Of all K whose smallest cluster is at least "
-            f"{SURE:g} standard deviations of the noise, the choice is the K with the largest sum "
+            "reads only the noisy columns. It compares all K whose smallest cluster is at least "
+            f"{SURE:g} standard deviations of the noise, and takes the K with the largest sum "
             f"of both silhouettes. The last column is true. {true_words(self.settings.active)}",
         )
 
@@ -618,7 +618,7 @@ def _side_by_side(
 
 
 def _quickly(settings: RunSettings, left: Left, *, coming: bool) -> KMeansRuns:
-    """Both runs, or those on a sketch while all records are read or code is ``coming``."""
+    """Both runs; they use a sketch while a job reads all records, or while code is ``coming``."""
     request = _request(settings, left)
     truth, config, seed, silent = request
     known = _known(request)
@@ -650,9 +650,9 @@ def _start_run(request: Request) -> Job:
 
 
 def _sketched(sketch: Sketch, truth: KMeansTruth, *, quickly: bool) -> KMeansTruth:
-    """Noise-free clustering of a sketch, from known centres, so that clusters keep colours.
+    """Noise-free clustering of a sketch; known centres are the start, so clusters keep colours.
 
-    If there are none, ``quickly`` makes a start that needs no compiled code.
+    If no centres are known, ``quickly`` makes a start that needs no compiled code.
     """
     latest = st.session_state.get(_LATEST)
     known = latest[1][0] if latest else None
@@ -689,7 +689,7 @@ def _run_beside(request: Request, *, cancelled: IsCancelled, **_: object) -> Fou
 
 
 def _known(request: Request) -> Found | None:
-    """Run of a request if it is the latest of the page, which the session stores, or of a job."""
+    """Return the latest run, of the page or its job, if it belongs to this request, or None."""
     job = job_of(_JOB)
     if job is not None and job.result is not None:
         st.session_state[_LATEST] = (job.request, job.result)

@@ -10,14 +10,14 @@ from dpviz.base.numbers import readable
 from dpviz.family.parameter import Parameter
 from dpviz.family.score import Score
 
-#: Kind of a line or of the outline of a band, and its points: value of the axis, height.
+#: Kind of a line or of a band's outline, and its points; each point has an axis value and a height.
 Drawn = tuple[str, list[tuple[float, float]]]
 
 #: Size of the chart, and its left, right, top and lower border.
 _SIZE = (960, 470)
 _LEFT, _RIGHT, _TOP, _BOTTOM = 90, 940, 14, 400
 
-#: Numbers on a logarithmic axis, times powers of ten.
+#: Numbers on a logarithmic axis are these steps times powers of ten.
 _STEPS = (1, 2, 5)
 _RATIOS = (1, 1.2, 1.5, 2, 3, 5, 7)
 
@@ -35,10 +35,10 @@ def large_curve(
     band: str,
     here: float,
 ) -> str:
-    """Draw the curves as HTML; all heights are from 0 to 1, and ``height`` is that of a score.
+    """Draw the curves as HTML; heights are from 0 to 1; ``height`` returns the height of a score.
 
-    ``ends`` are the best and the worst shown score, ``band`` says what the bands hold, and ``here``
-    is the value of the slider.
+    ``ends`` are the best and the worst score of the chart. ``band`` says in words what the bands
+    contain. ``here`` is the value of the slider.
     """
     low, high = axis.reach
     scaled: Callable[[float], float] = math.log if axis.log else float

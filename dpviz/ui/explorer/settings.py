@@ -74,7 +74,7 @@ class RunSettings:
 def run_settings(
     state: UrlState, active: ActiveData, family: Family, *, curves: bool
 ) -> tuple[RunSettings, Sequence[DeltaGenerator]]:
-    """Show the sliders, with places for ``curves``; return all settings, and the empty columns."""
+    """Show the sliders, with places for ``curves``; return all settings, and the free columns."""
     card = family.methods[state.get("method")].card
     shown, free = dragged(card, family), left_to_method(state, card, family)
     if embedded():
@@ -152,7 +152,7 @@ def second_method(state: UrlState) -> str:
 
 
 def _no_share(state: UrlState, card: Card, family: Family, place: DeltaGenerator) -> None:
-    """Say in the place of alpha how the method splits its budget; offer a method with alpha."""
+    """Instead of alpha, show how the method splits its budget; offer a method with alpha."""
     share, other = family.by_name["alpha"], family.with_parameter("alpha")
     with place:
         st.html(f'<p class="dpv-share"><b>{share.label}</b>{card.splits}</p>')

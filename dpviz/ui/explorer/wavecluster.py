@@ -116,7 +116,7 @@ class WaveClusterExplorer(Explorer):
 
     @classmethod
     def without_code(cls, settings: RunSettings) -> RunSettings:
-        """Settings of the method that the page offers, which needs no compiled code."""
+        """Settings of the method that the page offers; this method needs no compiled code."""
         other = FAMILY.with_parameter(cls.offers).name
         config = replace(settings.config, method=other, alpha=None, choose=GIVEN)
         return replace(settings, config=config)
@@ -153,7 +153,7 @@ class WaveClusterExplorer(Explorer):
 
     @property
     def stamp(self) -> Stamp:
-        """Note on the picture; it says which part of its steps a run took."""
+        """Note on the picture; if the run took only some of its steps, the note says which part."""
         stamp, sketch = self.settings.stamp, self.runs.private.sketch
         return replace(stamp, facts=(*stamp.facts, f"{sketch}, all follow")) if sketch else stamp
 
@@ -181,7 +181,7 @@ class WaveClusterExplorer(Explorer):
 
     @cached_property
     def joined(self) -> tuple[int, int] | None:
-        """Numbers of clusters on this grid and on a finer one, if this grid is too coarse."""
+        """Numbers of clusters on this grid and a finer grid; None if this grid is fine enough."""
         truth, active = self.runs.truth, self.settings.active
         side = sample(active.dataset.name).grid if active.is_sample else FINE
         if truth.source.fixed or max(truth.source.shape) >= side:
@@ -203,7 +203,7 @@ class WaveClusterExplorer(Explorer):
 
     @property
     def tells(self) -> bool:
-        """Whether good scores mean something: clusters are told apart, and some are left."""
+        """Whether good scores have a meaning: the grid separates clusters, and not all are lost."""
         return self.joined is None and bool((self.fates.of != "lost").any())
 
     @cached_property
@@ -230,7 +230,7 @@ class WaveClusterExplorer(Explorer):
 
     @property
     def broken(self) -> tuple[str, str, str]:
-        """Stage at which the selected cluster first differs, its mark, and the same in words."""
+        """Stage at which the selected cluster first differs, its mark, and the mark in words."""
         return broken_at(self.closer, self.picture)
 
     def note(self, picked: Mapping[str, int]) -> Mapping[str, Any] | None:
@@ -239,7 +239,7 @@ class WaveClusterExplorer(Explorer):
 
     @property
     def boxable(self) -> bool:
-        """Whether the picture shows the domain, so that a box on it is a part of the domain."""
+        """Whether the picture shows the domain; then a box on the picture is part of the domain."""
         return self.view not in (*WITH_SUBBANDS, "threshold")
 
     def captions(self) -> Iterator[str]:
@@ -273,7 +273,7 @@ class WaveClusterExplorer(Explorer):
         return bool(self.runs.private.worth)
 
     def choice(self) -> PrivateChoice:
-        """Each p, the value that noisy counts give to it, and its score."""
+        """Each p, its worth by the noisy counts, and its true score."""
         found, source = self.runs.private, self.runs.grid.source
         name = "class_f" if source.classes is not None else "f_measure"
         scores = []
@@ -445,8 +445,8 @@ class WaveClusterExplorer(Explorer):
             with right:
                 show_caption(
                     f"{_promised_words(self.bounds)} Chen, Yu and Chirkova print these "
-                    f"ends (section 5.2), here with ω = {self.bounds.omega:g}; their proof gives "
-                    "this share for both ends together. Computed from the true data."
+                    f"ends (section 5.2); here ω = {self.bounds.omega:g}. By their proof, this "
+                    "share holds for both ends together. Computed from the true data."
                 )
             right.dataframe(_theorem(self.bounds), height="content", key="wavecluster:theorem")
 
@@ -509,10 +509,10 @@ def _private(settings: RunSettings, grid: Grid) -> Run:
     # Sums of blocks are sampled for Haar, and single cells for all other wavelets.
     joined = config.level * grid.source.counts.ndim if sums_blocks(config.wavelet) else 0
     if cells >> joined > _LARGE and not settings.settled:
-        # Neighbouring values of a slider are hardly asked for again, so this is not cached.
+        # This run is not cached, because the same value of a slider is seldom needed again.
         return run(replace(grid.source, hurried=True), config, noise)
     return run_of(
-        # The key has values, because a grid would keep millions of records in memory.
+        # The key has values, not the grid, because a grid would keep millions of records in memory.
         ("wavecluster", *_inputs(settings)),
         lambda: run(grid.source, config, noise),
         # A grid that the method chooses may be larger than this grid.
@@ -544,7 +544,7 @@ def _price(scores: list[float], found: Run) -> str:
 def _timed_agreement(
     truth: Truth, settings: RunSettings, cancelled: IsCancelled | None = None, **_: object
 ) -> tuple[dict[str, float], float]:
-    """OCM and 2CE, and the seconds per cell that they take; sessions share those of samples."""
+    """OCM and 2CE, and their seconds per cell; sessions share the results on sample sets."""
 
     def draw() -> tuple[dict[str, float], float]:
         begun = time.perf_counter()

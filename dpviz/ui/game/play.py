@@ -33,8 +33,8 @@ _SIDES = ("out", "in")
 
 def drawn(game: Game, guess: Callable[[int, bool], Any]) -> None:
     """Show the current draw with its two buttons, and the result of the last guess."""
-    # Only published numbers are sent to the browser. After a wrong guess, its draw stays until the
-    # player goes on. ``guess`` gets the draw's number, and True for "the person is in the data".
+    # Only published numbers are sent to the browser. After a wrong guess, the same draw stays until
+    # the player goes on. ``guess`` gets the draw's number, and True if the player says "in".
     now = game.round
     st.markdown(plain_text(game.case.story))
     show_panels(
@@ -75,7 +75,7 @@ def drawn(game: Game, guess: Callable[[int, bool], Any]) -> None:
 
 
 def answered(last: Answer | None, above: str) -> None:
-    """Show the result of the last guess, and what is above; before it, explain how to guess."""
+    """Show the result of the last guess, and what is above; before a guess, explain the game."""
     if last is None:
         text = "Guess as often as you like: after each guess the coin and the noise are new."
     else:
@@ -170,7 +170,7 @@ def reasons(case: Case, epsilon: float) -> None:
         )
 
 
-#: Seconds between two updates of the teacher's screen; seconds until a closed page has left.
+#: Seconds between updates of the teacher's screen; seconds until a closed page has left its room.
 _EVERY, _GONE = 1.0, 5.0
 
 #: Session entries: code and token of the seat, the teacher's choices, the room that this session

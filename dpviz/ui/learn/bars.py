@@ -37,7 +37,7 @@ class Bars:
 
     title: str
     rows: Sequence[tuple[str, Sequence[float]]]
-    names: Sequence[str] = ()  # of the bars, if rows have several
+    names: Sequence[str] = ()  # names of the bars, if a row has several
     here: str = ""  # label of the row with the run on the screen
 
     def html(self) -> str:
@@ -80,7 +80,7 @@ def with_and_without(look: Look) -> Bars:
 
 
 def noise(look: Look) -> Bars:
-    """Distribution of the noise's absolute value, at the current epsilon and at half its value."""
+    """Distribution of the noise's absolute value, at the current epsilon and at half of it."""
     scale = look.ledger.spends[0].scale
     ends = np.array([*range(_MOST_NOISE + 1), math.inf])
     shares = [100 * -np.diff(np.exp(-ends / size)) for size in (scale, 2 * scale)]

@@ -201,7 +201,7 @@ def _projector(state: UrlState) -> None:
 
 def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
     title, before = st.session_state.get(_TEXT, ("", ""))
-    # The previous text stays until facts are known: a short page scrolls to its top.
+    # The previous text stays until facts are known, because a shorter page would scroll up.
     text = st.html(before if title == step.title else step_text(step, {}, done=False))
     again, answer = st.container(), None
     if step.question:
@@ -235,7 +235,7 @@ def _for_class(lesson: Lesson) -> None:
         for step, look in zip(lesson.steps, looks, strict=True):
             facts.append(texts(facts_of(step, look)))
             bars.append(BARS[step.bars](look).html() if step.bars else "")
-            # Steps that begin with the same run have one picture, at the first of them.
+            # If several steps begin with the same run, only the first step has its picture.
             found = picture_of(look)
             pictures.append("" if found in pictures else found)
         links = [

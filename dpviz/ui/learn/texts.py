@@ -62,7 +62,7 @@ def sheet(
     *,
     teacher: bool,
 ) -> str:
-    """A complete HTML page for printing, which loads nothing; lists have an entry for each step."""
+    """A complete HTML page for printing, which loads no files; lists have an entry per step."""
     # The teacher's sheet also contains answers, minutes and notes.
     kind = "Teacher's sheet" if teacher else "Worksheet"
     each = max(1, round(lesson.minutes / len(lesson.steps)))

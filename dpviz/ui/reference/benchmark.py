@@ -177,9 +177,9 @@ def _figures(
         of_all = "" if number == len(sets) else f" of {len(sets)}, on which all methods ran"
         title = f"{known.title}, {mean.lower()} over {number} sets"
         what = (
-            f"{mean} over {number} sets{of_all}, of the {value} of {_draws(cells)}; in small "
-            f"letters: the same mean of both ends of the band ({_ends(cells)}), and the number of "
-            f"sets on which this {value} alone is the best. No test says whether that is chance."
+            f"{mean} over {number} sets{of_all}, of the {value} of {_draws(cells)}. Small letters "
+            f"show the same mean of both ends of the band ({_ends(cells)}), and the number of sets "
+            f"on which this {value} alone is the best. No test says whether that is chance."
         )
         best = best_on(cells, value, lower=lower)
         small = {key: f"best {value} on {won} of {ran}" for key, (won, ran) in best.items()}
@@ -276,8 +276,8 @@ def _lost(
 
     def draw() -> None:
         show_caption(
-            f"A case is a set and an ε. Another private method, a peer or an answer that reads no "
-            f"data has the better {value} there. In brackets: {_ends(cells)}."
+            f"A case is a set and an ε. In each case below, another private method, a peer or an "
+            f"answer that reads no data has a better {value}. In brackets: {_ends(cells)}."
         )
         told = []
         for one in sets:

@@ -1,4 +1,4 @@
-"""The documentation in the app: a list of the pages of a site that is built when first opened."""
+"""The documentation in the app: the list of pages, and the site, built at the first visit."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _COLUMNS = ("Place", "What", "The paper says", "Comes out", "Difference", "State
 
 def page_state() -> UrlState:
     """All controls of the page, with values from the link or the session."""
-    # Links from before the choice of evidence show all kinds.
+    # Older links have no choice of evidence, so they show all kinds of evidence.
     is_old = "show" in st.query_params and "evidence" not in st.query_params
     first = ALL if is_old else next(iter(EVIDENCE))
     return UrlState(
@@ -84,7 +84,7 @@ def _cite(paper: Paper) -> None:
 
 
 def _table(shown: Sequence[Row], rows: Sequence[Row]) -> str:
-    """Table of the rows that are shown; a line above each kind of evidence counts all rows."""
+    """Table of the ``shown`` rows; a line above each kind of evidence counts all ``rows``."""
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in _COLUMNS)
     body = ""
     for name, sentence in headlines(rows).items():

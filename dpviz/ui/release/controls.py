@@ -52,7 +52,7 @@ WIDE, SMALL, FILE = "wide", "small", "file"
 #: Session entry: whether the page had own data when it was last drawn.
 _OWN = "release:own"
 
-#: Session entry: settings that were chosen on other pages while own data were there.
+#: Session entry: settings that were chosen on other pages while own data were in use.
 _SEEN = "release:seen"
 
 
@@ -82,7 +82,7 @@ def page_state() -> DataState:
     controls["step"] = Control(None, whole("step", 1, 5))
     # "no" if the owner says that no person has several records; "" before this answer.
     controls["several"] = Control("", choice("several", ("", "no")))
-    # The public number of records, or of persons if these are protected.
+    # The public number of records, or of persons if persons are protected.
     for name in OF_ONE_SET:
         controls[name] = Control(None, whole(name, 1, MOST_RECORDS))
     # The clusters that the rehearsal expects: made-up clusters, the clusters of a public file, or
@@ -105,10 +105,10 @@ def page_state() -> DataState:
 def seen_settings(
     state: DataState, draft: ReleaseDraft, records: int
 ) -> dict[str, tuple[Any, str, str]]:
-    """Settings of the plan that the user chose beside true results of the data, by their links.
+    """Settings of the plan that the user chose while true results were shown, by names in links.
 
-    Each has its public value, and both values in words. Public facts give the number of cells;
-    other public values are the defaults.
+    Each setting has its public value, and texts of the chosen value and of the public value. The
+    public number of cells follows from public facts; other public values are the defaults.
     """
     request, family = draft.request, draft.request.family
     seen = st.session_state.get(_SEEN, {}) if state.has_own_data else {}
@@ -132,7 +132,7 @@ def _take_public(state: DataState) -> None:
     """Start own data with choices that do not depend on other data sets.
 
     Choices of a link stay. Numbers that the user set on another page are kept, too. But the method
-    chooses its own values until the user chooses, on this page, to use these numbers.
+    chooses these values itself until the user decides on this page to use the kept numbers.
     """
     own = state.has_own_data
     if own and (not st.session_state.get(_OWN) or "method" in state.followed):
@@ -148,26 +148,26 @@ def _take_public(state: DataState) -> None:
 
 
 def public_persons(state: UrlState, active: ActiveData) -> int | None:
-    """Public number of persons, if these are protected; None before the user has typed it."""
+    """Public number of persons, if persons are protected; None before the user has typed it."""
     typed: int | None = state.get("persons")
     records = state.get("nhat") or 0
-    # A link may have the number of records only.
+    # A link may have only the number of records.
     return typed or (max(1, round(records / active.neighbours.cap)) if records else None)
 
 
 def public_records(state: UrlState, active: ActiveData) -> int:
     """Public number of records: the user's, or a sample set's; 0 for own data without a number.
 
-    Own data never give it. Persons have as many records as the cap allows.
+    Own data never give this number. Each person counts with as many records as the cap allows.
     """
     found = state.get("nhat") or (active.sample.n if active.sample else 0)
     if active.unit is not None and state.get("persons"):
         found = state.get("persons") * active.neighbours.cap
-    return min(int(found), MOST_RECORDS)  # the most records of a rehearsal
+    return min(int(found), MOST_RECORDS)  # a rehearsal has at most this many
 
 
 def expected(state: UrlState, columns: Sequence[str]) -> str:
-    """Clusters that the rehearsal expects: small ones on a map, unless the user chose others."""
+    """Clusters that the rehearsal expects; default: small clusters on a map, otherwise wide."""
     return state.get("standin") or (SMALL if placed(columns) else WIDE)
 
 

@@ -99,9 +99,9 @@ _ANSWERED = "release:answered for"
 
 
 def _forget_answers(state: DataState, chosen: FileChoice) -> None:
-    """Forget who is protected and how many, if other data were loaded, on whatever page.
+    """Forget the answers on persons, and public numbers, if other data were loaded on any page.
 
-    A link has its own answers.
+    The answers in a link stay.
     """
     loaded = memory_of(released=True).loaded
     now = chosen.facts.name if chosen.facts else loaded and loaded.token[0]
@@ -156,7 +156,7 @@ def where_step(state: DataState, chosen: FileChoice, *, drawn: bool) -> Domain:
             warn_owner(
                 f"The bounds of {listed(names)} are exactly the smallest and the largest value in "
                 "your file. If you took them from the file, they reveal its extreme records: type "
-                "bounds that you know without it."
+                "bounds that you know without the file."
             )
     if chosen.dataset.ndim != 2:
         return domain
@@ -177,7 +177,7 @@ def place_words(columns: tuple[str, ...], domain: Domain) -> str:
 
 
 def _of_the_range(chosen: FileChoice, domain: Domain) -> list[str]:
-    """Columns of own data whose bounds are the range of the file to the digit, for the owner."""
+    """Columns of own data whose bounds are exactly the range of the file; only for the owner."""
     if chosen.own is None or (points := chosen.own.complete.points) is None or not len(points):
         return []
     key = chosen.own.complete.digest
@@ -206,7 +206,7 @@ def _draw_box(state: DataState, columns: tuple[str, ...], domain: Domain) -> Non
 
 
 def who_step(state: DataState, chosen: FileChoice) -> tuple[Neighbours, str]:
-    """Show the choice of who is protected; return relation and cap, and what is missing, or "".
+    """Show the choice of who is protected; return relation and cap, and what is missing (or "").
 
     InputError if the file has no column of the chosen persons.
     """
@@ -225,7 +225,7 @@ def who_step(state: DataState, chosen: FileChoice) -> tuple[Neighbours, str]:
 def own_value_each_row(active: ActiveData) -> str:
     """Sentences for the owner if no two rows have the same person; otherwise "".
 
-    A number of each row, such as that of a receipt, tells no persons apart. The values can't show
+    A number of the row, such as a receipt number, does not identify persons. The values can't show
     whether each person has one row.
     """
     units = active.complete.units
@@ -235,7 +235,7 @@ def own_value_each_row(active: ActiveData) -> str:
     if not latest("release:own value", key, lambda: len(np.unique(units)) == len(units)):
         return ""
     return (
-        f"Each row has its own value of {shown(active.unit)}. If it is a number of each row, such "
-        "as a receipt's, it names no persons: a person with several rows is protected less. If "
-        "each person has one row, this is right."
+        f"Each row has its own value of {shown(active.unit)}. If it is a number of the row, such "
+        "as a receipt number, it identifies no person, and a person with several rows is protected "
+        "less. If each person has one row, this is right."
     )

@@ -1,4 +1,4 @@
-"""A public file of the owner, which stands in for the private file in a rehearsal."""
+"""A public file of the owner, which replaces the private file in a rehearsal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def public_box(draft: ReleaseDraft) -> None:
     _, public, error = _known()
     if public is not None and _is_private(public, draft):
         show_error(
-            "This is the file that will be released. Its records are private, so nothing of it may "
+            "This is the file that will be released. Its records are private, so they must not "
             "influence the plan: load a public file."
         )
     elif error:

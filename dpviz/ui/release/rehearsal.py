@@ -105,7 +105,7 @@ def rehearsal_panel(
     The rehearsal reads only the names of the columns from the draft's data. The page also compares
     the public number with the number of records, to warn the owner (:func:`misfit`). If the result
     is ``needed``, the rehearsal starts without a click. The maps are drawn if the step is
-    ``shown``. The panel ``asks`` for the public number unless another step does.
+    ``shown``. The panel ``asks`` for the public number if no other step asks for it.
     """
     plan = _controls(state, draft, asks=asks)
     plans, maps = st.columns([2, 3], gap="medium")
@@ -116,7 +116,7 @@ def rehearsal_panel(
     with results:
         if not plan.records:
             show_info(
-                f'Type under "{_box(draft)}" the number that public sources name: the rehearsal '
+                f'Under "{_box(draft)}", type the number that public sources name: the rehearsal '
                 "waits for it, because fewer records are harder to cluster.",
                 ":material/edit:",
             )
@@ -131,7 +131,7 @@ def rehearsal_panel(
             job = _begin(plan)
             job.wait(_PATIENCE)
         follow(job, lambda: _result(plan))
-        # Outside the fragment, because the buttons change controls of the whole page.
+        # The buttons are not in the fragment, because they change controls of the whole page.
         with st.container(horizontal=True, vertical_alignment="center"):
             _offer(state, plan)
             job_button(
@@ -182,8 +182,8 @@ def misfit(number: int, active: ActiveData) -> str:
     """Sentence for the owner if the file can't have this public number; otherwise "".
 
     The page shows the file's number of records to the owner, and nothing else is read. A public
-    number may be rounded or a year old, so it may be half or twice as large. The sentence has no
-    number of the file, because nobody shall type that.
+    number may be rounded or a year old, so it may be half or twice as large. The sentence does not
+    show the file's number, because the owner must not type it.
     """
     records, what = active.dataset.n, "persons" if active.unit else "records"
     least = -(-records // active.neighbours.cap) if active.unit else records
@@ -197,7 +197,7 @@ def misfit(number: int, active: ActiveData) -> str:
 
 
 def public_number(state: UrlState, active: ActiveData) -> int | None:
-    """Public number of records, or of persons, that the user has typed; None without one."""
+    """Public number of records, or of persons, that the user has typed; None before that."""
     return public_persons(state, active) if active.unit else public_records(state, active) or None
 
 
@@ -251,6 +251,12 @@ def is_rehearsed(plan: Plan) -> bool:
     """Whether the rehearsal of a plan has ended."""
     found = _known().get(plan)
     return found is not None and found.best is not None
+
+
+def has_better(plan: Plan) -> bool:
+    """Whether the rehearsal of a plan recommends another plan."""
+    found = _known().get(plan)
+    return found is not None and found.best not in (None, found.plan)
 
 
 def rehearsed(plan: Plan) -> str:
@@ -339,8 +345,8 @@ def _result(plan: Plan) -> None:
     if found is None:
         return
     st.session_state[_LAST] = plan
-    # A plan that a better one replaces must not look like good news.
-    if found.best in (None, found.plan):
+    # If there is a better plan, the result of this plan must not look like good news.
+    if not has_better(plan):
         show_info(found.plan.sentence, ":material/theater_comedy:")
     else:
         show_warning(found.plan.sentence)
@@ -351,7 +357,7 @@ def _result(plan: Plan) -> None:
 
 
 def _maps(plan: Plan, draft: ReleaseDraft) -> None:
-    # The maps stay until the first maps of the new plan.
+    # The old maps stay until the new plan has maps.
     last: Plan = plan if plan in _known() else st.session_state.get(_LAST, plan)
     found, before = _known().get(last), "Before the last change: " * (last != plan)
     if found is None or last.request.domain != plan.request.domain:
@@ -383,7 +389,7 @@ def _maps(plan: Plan, draft: ReleaseDraft) -> None:
 
 
 def _warn_of_true(state: DataState, draft: ReleaseDraft, records: int) -> None:
-    """Name settings of the plan that were chosen beside true results; offer public values."""
+    """Name settings that were chosen while true results were shown; offer public values."""
     seen = seen_settings(state, draft, records)
     if not seen:
         return
@@ -437,7 +443,7 @@ def _settings(plan: Plan, draft: ReleaseDraft) -> None:
     cap, columns = active.neighbours.cap, active.dataset.columns
     if active.unit and cap > 1 and plan.records:
         at_most = plan.records == MOST_RECORDS
-        most = ", the most of a rehearsal" if at_most else f", {cap} of each person"
+        most = ", the largest number in a rehearsal" if at_most else f", {cap} of each person"
         show_caption(
             f"Rehearsed with {plan.records:,} records{most}. If most persons have fewer records, "
             "type fewer persons."

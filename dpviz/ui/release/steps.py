@@ -33,7 +33,7 @@ def go_to(state: UrlState, step: int) -> None:
 def asked_step(state: UrlState) -> int:
     """Step that the user chose; 0 before the first choice.
 
-    The link has it, so that the same step is open after a lost connection.
+    The link contains this step, so that the step is open again after a lost connection.
     """
     return int(state.get("step") or 0)
 
@@ -42,7 +42,7 @@ def step_now(state: UrlState, *, placed: bool, asked: bool, own: bool) -> int:
     """Number of the step to show, for data that are loaded.
 
     A link opens the first step that has something to do; after that only the user changes the step.
-    ``asked``: the question of the step "Who is protected" has no answer.
+    ``asked`` says that the question of the step "Who is protected" has no answer.
     """
     farthest(state)  # steps before the step of a link were not opened, so they are not done
     if not asked_step(state):
@@ -60,11 +60,11 @@ def show_steps(
     *,
     told: bool = False,
 ) -> bool:
-    """Show the row of steps, with Previous and Next; ``why``: reason why the step is not done.
+    """Show the row of steps, with Previous and Next; ``why`` says why the step is not done.
 
-    Next can always be pressed: a press sends the text that is still typed, and then counts. Returns
-    whether the user pressed Next before the step was done. The reason is not repeated here if it is
-    ``told`` in the step.
+    Next can always be pressed: the browser first sends the text in a text box, then the press.
+    Returns whether the user pressed Next before the step was done. If the step itself shows the
+    reason (``told``), the reason is not repeated here.
     """
     go = partial(go_to, state)
     pressed = bool(st.session_state.pop(_PRESSED, None) == now)
@@ -116,10 +116,10 @@ def panels() -> list[DeltaGenerator]:
 def show_only(step: int) -> None:
     """Hide the places of all other steps.
 
-    Their widgets stay in the page, so no choice is lost; neither keyboard nor screen reader reaches
+    Their widgets stay in the page, so no choice is lost. Keyboard and screen reader can't reach
     them.
     """
-    # With their wrappers, which would keep the gaps between the places.
+    # Their wrappers are hidden, too, because they would keep the gaps between the places.
     hidden = [
         f"[data-testid=stLayoutWrapper]:has(>.st-key-release-step-{one})"
         for one in range(1, len(TITLES) + 1)

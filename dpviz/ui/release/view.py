@@ -56,6 +56,7 @@ from dpviz.ui.release.controls import ReleaseDraft, declared, draft_of, method_p
 from dpviz.ui.release.data import file_step, own_value_each_row, place_words, where_step, who_step
 from dpviz.ui.release.rehearsal import (
     Plan,
+    has_better,
     is_rehearsed,
     misfit,
     number_box,
@@ -94,7 +95,7 @@ _FILE = (
     "that are named below, are true: keep them secret."
 )
 _WHERE = "The bounds are published, so choose them by public knowledge, without a look at the data."
-_WHO = "All records of a person are protected together only if a column tells whose they are."
+_WHO = "All records of a person are protected together only if a column identifies the person."
 _SIGN = (
     "All releases of a source share one lifetime budget. Read what can't be taken back, then sign."
 )
@@ -171,7 +172,8 @@ def steps(state: DataState) -> None:
             stop = st.container()
     draft = draft_of(state, active, title, about)
     refused = stop_by(state, draft, missing, stop)
-    known = not refused and is_rehearsed(plan_of(state, draft))
+    plan = plan_of(state, draft)
+    known = not refused and is_rehearsed(plan) and not has_better(plan)
     is_done = {FILE: not chosen.unread, WHERE: placed, WHO: farthest(state) > WHO and not missing,
                REHEARSE: known}  # fmt: skip
     done = [step for step, yes in is_done.items() if yes]
@@ -189,7 +191,9 @@ def steps(state: DataState) -> None:
     with sign:
         if owner_panel():
             source, total, unpaid = payer(draft)
-            if not refused and not unpaid:
+            # Without a name it is not known whose budget these known bytes spend.
+            nameless = not source and _objection(_budget(), active.complete.origins, "")
+            if not refused and not unpaid and not nameless:
                 budget_bar(source, total, draft.request.config.epsilon)
             config, persons = draft.request.config, draft.request.persons
             with meaning:
@@ -277,7 +281,7 @@ def _promise(draft: ReleaseDraft) -> None:
 
 
 def payer(draft: ReleaseDraft) -> tuple[str, float | None, bool]:
-    """Ask which source's budget is debited; return its name, the total if new, and a refusal.
+    """Ask for the source that pays; return its name, the total if new, and whether it is refused.
 
     The owner chooses the name. A new version of the data continues with the same budget. The
     proposed name is the name of the sample set, or of the source for which the local file was used
@@ -309,8 +313,8 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None, bool]:
     if refused:
         show_error(f"Refused: {objection}", icon=":material/block:")
     elif account is None and (said := _objection(budget, origins, "")):
-        # It stays beside a new name, because the file may be a changed copy.
-        show_info(said, ":material/info:")
+        # This note stays beside a new name, because the file may be a changed copy.
+        show_info(f"{said[0].upper()}{said[1:]}", ":material/info:")
     if source and account is None and not refused and known and sample is None:
         refused = not _other_persons(draft, source, [one.id for one in known])
     if objection:
@@ -352,7 +356,7 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None, bool]:
 def _other_persons(draft: ReleaseDraft, source: str, known: list[str]) -> bool:
     """Ask whether a person of a new source is in another source; return whether the answer is no.
 
-    Nothing in the data can tell, because one record may decide.
+    The data can't answer this, because a single person in both sources is enough.
     """
     answers = ["no", *known]
     answer = st.selectbox(
@@ -361,7 +365,7 @@ def _other_persons(draft: ReleaseDraft, source: str, known: list[str]) -> bool:
         None,
         format_func=lambda at: f"Yes, in “{answers[at]}”" if at else "No, nobody",
         placeholder="choose an answer",
-        # The answer is about these records and these sources, so others are asked about again.
+        # The answer is only about these records and sources; if they change, the page asks again.
         key=f"{_SOURCE}:others:{source}:{draft.active.complete.digest}:{known}",
         persist_state="session",
     )
@@ -377,7 +381,7 @@ def _other_persons(draft: ReleaseDraft, source: str, known: list[str]) -> bool:
 
 
 def _objection(budget: Budget, origins: tuple[Origin, ...], source: str) -> str:
-    """Why a source ("" before a name is typed) can't be that of these files; "" if it can."""
+    """Reason why a source ("" before a name is typed) can't own these files; "" if it can own."""
     try:
         budget.owner(origins, source or None)
     except PrivacyRefusal as error:
@@ -434,7 +438,7 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
 
 
 def _remaining(source: str, total: float | None) -> float:
-    """What is left of the lifetime budget of a source; a new source has its total."""
+    """Rest of a source's lifetime budget; for a new source, the rest is the whole budget."""
     account = _account(source)
     return account.remaining if account else granted(total or _FIRST_TOTAL)
 
@@ -467,7 +471,7 @@ def confirm(state: DataState, draft: ReleaseDraft, source: str, total: float | N
 
     Returns whether the release was refused.
     """
-    # The heading gets the focus when a press removes its button.
+    # When a pressed button disappears, this heading gets the focus.
     st.markdown("### Review and sign")
     asked = st.session_state.pop(_ASKED, False)
     over = bool(source) and granted(draft.request.config.epsilon) > _remaining(source, total)
@@ -484,7 +488,7 @@ def confirm(state: DataState, draft: ReleaseDraft, source: str, total: float | N
         st.session_state[_REVIEWED] = (fingerprint, total)
         st.rerun()  # the review starts the rehearsal, which is above
     if reviewed is None:
-        # Always enabled: a press sends the name that is still typed, and then counts.
+        # Always enabled: the browser first sends the name in the text box, and then the press.
         st.button(
             "Review the release",
             icon=":material/checklist:",
@@ -550,7 +554,7 @@ def _review(draft: ReleaseDraft, plan: Plan, source: str, total: float | None) -
         f"a person (column {draft.active.unit}, up to {counted(neighbours.cap, 'record')})"
         if request.persons
         else "each record by itself; a person with several records is protected less"
-        + "; you declared that there is none, and nothing checks this" * request.one_record_each
+        + "; you declared that nobody has several, and nothing checks it" * request.one_record_each
     )
     once = [
         f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”. It "
@@ -560,11 +564,11 @@ def _review(draft: ReleaseDraft, plan: Plan, source: str, total: float | None) -
     if total is not None:
         once.append(
             f"Opens a lifetime budget of {decimal(granted(total))} for “{source}”, which can't be "
-            "changed later. A new version of data with a budget? Then go back and give its name."
+            "changed later. If a version of these data has a budget, go back and type its name."
         )
     elif account := _account(source):
         spent = decimal(round(account.spent + granted(config.epsilon), 6))
-        once.append(f"All releases of “{source}” together then have ε {spent}, not this ε alone.")
+        once.append(f"Then all releases of “{source}” together have ε {spent}, not only this ε.")
     clips = request.outside == "clip"
     published = [
         f"{bounds}; points outside are "
@@ -579,7 +583,7 @@ def _review(draft: ReleaseDraft, plan: Plan, source: str, total: float | None) -
     ]
     relation = RELATION_TITLES[neighbours.relation]
     protected = f"{unit[0].upper()}{unit[1:]}; neighbouring data sets have {relation}."
-    # What the reader and the cap left out of the data, for the owner only.
+    # Notes on rows that the file reader or the cap left out; only the owner sees them.
     left_out = (one for one in draft.active.dataset.notes if "left out" in one)
     secret = [f"{one} This is true, so keep it secret." for one in left_out]
     mine = [f"Data: {draft.active.title}.", *secret, rehearsed(plan)]
@@ -613,7 +617,7 @@ def _show_svg(picture: bytes, alt: str, widest: str = "100%") -> None:
 
 
 def _go(draft: ReleaseDraft, source: str, total: float | None, bar: DeltaGenerator) -> bool:
-    """Release, or return True; first delete the confirmation: a second click has no effect."""
+    """Release, or return True if refused; first delete the review: a second click has no effect."""
     st.session_state.pop(_REVIEWED, None)
     try:
         with bar, st.spinner("Debiting and drawing …"):
@@ -637,7 +641,7 @@ def _go(draft: ReleaseDraft, source: str, total: float | None, bar: DeltaGenerat
     except InputError as error:
         show_error(error)
     except OSError as error:
-        where, way = "The server's folder of releases", "tell whoever runs it"
+        where, way = "The server's folder of releases", "tell the person who runs it"
         if on_this_machine():
             where, way = str(home()), "check its rights"
         show_error(f"{where} can't be written ({reason(error)}): {way}.")

@@ -24,7 +24,7 @@ def base_address() -> str:
     """Address of the page on the screen, without settings; "/" if the address is unknown."""
     parts = urlsplit(str(st.context.url or ""))
     path = parts.path or "/"
-    # An address with a base path ends with a slash: redirects may fail behind a proxy.
+    # With a base path, the address ends with a slash, because redirects may fail behind a proxy.
     if path.strip("/") == (st.get_option("server.baseUrlPath") or "").strip("/"):
         path = path.rstrip("/") + "/"
     return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
@@ -37,7 +37,7 @@ def full_link(link: dict[str, str], **more: str) -> str:
 
 
 def class_link(link: dict[str, str]) -> str:
-    """Address of the page for other devices, if the app is open for a class; else its address."""
+    """Address of the page; if the app is open for a class, other devices can open this address."""
     found, here = full_link(link), door()
     if here and here.place and is_local(found):
         return urlunsplit(urlsplit(found)._replace(scheme="http", netloc=here.place))
@@ -73,7 +73,7 @@ def allowed_host(host: str) -> bool:
 
 def allowed_origin(origin: str, host: str) -> bool:
     """Whether a page from ``origin`` may open a socket to the server that it knows as ``host``."""
-    # Its origin is the server's own or is listed, or both addresses are local.
+    # It may do so if its origin is the server's own or is listed, or if both addresses are local.
     try:
         own = urlsplit(origin).netloc.lower() == host.lower()
         local = is_local(origin) and is_local(
@@ -87,7 +87,7 @@ def allowed_origin(origin: str, host: str) -> bool:
 
 def ask_no_host() -> None:
     """Prevent Streamlit from asking an internet host for this computer's address."""
-    # It would wait before it answers any request, and trust the address as an origin.
+    # Streamlit would wait for this address before any answer, and trust the address as an origin.
     net_util.get_external_ip = lambda: None
 
 

@@ -41,8 +41,8 @@ def _shared(name: str, size: int) -> LRUCache:
 
 
 #: Shared cache of seeded runs on sample sets, in cells or records: largest size of all runs
-#: together, largest size of one run, and smallest size that counts for a run. The total is about 50
-#: MB, which is enough for two pages with fifty values of epsilon.
+#: together, largest size of one run, and the size that counts for every smaller run. All runs take
+#: about 50 MB, which is enough for two pages with fifty values of epsilon.
 _RUNS, _MOST, _LEAST = 2**21, 2**15, 2**12
 
 
@@ -56,8 +56,8 @@ def run_of(
 ) -> T:
     """Return a seeded run, which depends only on ``request``; sessions share runs on sample sets.
 
-    ``size`` is the run's number of cells or records; large runs are not cached. ``more`` is the
-    size of parts whose number is known only after the run.
+    ``size`` is the run's number of cells or records; large runs are not cached. ``more`` returns
+    the size of parts whose number is known only after the run.
     """
     if not is_sample or size > _MOST:
         return draw()
@@ -68,15 +68,15 @@ def run_of(
     return _shared("runs", _RUNS).get_once(request, draw, weight=weight, waiting=PLACES.given_on)
 
 
-#: Numbers of curves: those on sample sets that sessions share, and those on own data of a session.
+#: Largest numbers of curves: on sample sets, which sessions share; on the own data of a session.
 _CURVES, _OWN_CURVES = 200, 20
 
 
 def curve_of(plan: Plan, *, is_sample: bool) -> Curve:
-    """Return the curve of a plan with all points so far; sessions share those on sample sets."""
+    """Return the curve of a plan with all points so far; sessions share curves on sample sets."""
     kept = _shared("curves", _CURVES)
     if not is_sample:
-        # Curves keep their data, so those of other data are forgotten.
+        # A curve keeps its data in memory, so curves of other data are forgotten.
         digest = plan.subjects[0].dataset.digest
         kept = latest("curves", digest, lambda: LRUCache(_OWN_CURVES))
     return kept.get(curve_key(plan), lambda: Curve(plan))

@@ -16,7 +16,7 @@ import streamlit as st
 
 from dpviz.base.errors import InputError
 
-#: Header of guests, added by the door; who else sends it only loses rights.
+#: Header that the door adds for guests. Anybody else who sends this header only loses rights.
 GUEST = "x-dpviz-guest"
 
 OPEN_TO_GUESTS = ("wavecluster", "kmeans", "learn", "game", "glossary", "docs", "about")
@@ -25,7 +25,7 @@ _IS_GUEST = "app:guest"
 
 
 class Door(Protocol):
-    """The second socket. ``place`` is its "host:port", "" while it is closed."""
+    """The second socket; ``place`` is its "host:port", or "" while the socket is closed."""
 
     place: str
 
@@ -51,8 +51,8 @@ def door() -> Door | None:
 
 
 def is_guest() -> bool:
-    """Whether this session belongs to a guest; a session stays a guest's."""
-    # A session that has lost its browser has no headers; it is a guest's while the door is open.
+    """Whether this session belongs to a guest; a guest's session stays a guest's session."""
+    # A session without a browser has no headers; while the door is open, it counts as a guest's.
     if st.session_state.get(_IS_GUEST):
         return True
     headers = st.context.headers

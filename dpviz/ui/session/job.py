@@ -30,10 +30,10 @@ _LOG = logging.getLogger(__name__)
 #: Seconds between two checks of a running job.
 POLL = 0.4
 
-#: Number of seconds; a session whose browser is gone for longer is abandoned.
+#: A session is abandoned if its browser has been gone for more than this number of seconds.
 _ABANDONED = 15.0
 
-#: Seconds to wait at the end until jobs have stopped; a compilation stops only when done.
+#: Seconds for which the end of the program waits for jobs; nothing can interrupt a compilation.
 _SHUTDOWN = 60.0
 
 #: Heavy jobs leave one processor free; light jobs, which follow a slider, may use all processors.
@@ -46,11 +46,11 @@ LIGHT = Turns(processors(), share=1.0)
 CROWD, CALM = 3, 1.5
 CROWDED = Turns(1, share=2.0)
 
-#: Between two steps a job rests; the time of rest is proportional to its last working time. A light
-#: job rests _RESTS times its working time, but at most _REST seconds. For a heavy job, only the
-#: first _REST seconds of work are counted. The job rests r times the counted time: r = _RESTS * p
-#: if p <= 1 pages are being drawn, otherwise r = _RESTS * p**2, because pages that wait for each
-#: other delay all pages; 1 <= r <= _MOST.
+#: Between two steps a job rests; the time of rest is proportional to its last working time. A job
+#: of CROWDED rests _RESTS times its working time, but at most _REST seconds. For a job of HEAVY,
+#: only the first _REST seconds of work are counted, and the job rests r times the counted time. If
+#: p pages are being drawn, r is _RESTS * p for p <= 1, and _RESTS * p**2 for p > 1, because pages
+#: that wait for each other delay all pages. The number r is at least 1 and at most _MOST.
 _REST, _RESTS, _MOST = 0.5, 9.0, 100.0
 
 #: Largest number of parts of pages that are drawn at the same time if there are many sessions.
@@ -74,12 +74,12 @@ _FAILED = (
 class Job:
     """A computation in its own thread, which starts after ``after`` seconds.
 
-    The task calls ``cancelled`` often, and ends with :class:`dpviz.base.work.Cancelled` when it
-    returns true. Two jobs with equal ``request`` have the same result. ``abandoned`` returns True
-    if nobody waits for the result any longer. ``turns`` are places that the job shares with other
-    jobs; it may give its place to another job whenever the task calls ``cancelled`` in the thread
-    of the job. The ``result`` is None before the end, or if the job was cancelled or failed;
-    ``error`` is the reason for a failure in one sentence.
+    The task calls ``cancelled`` often; if this call returns True, the task ends with
+    :class:`dpviz.base.work.Cancelled`. Two jobs with equal ``request`` have the same result.
+    ``abandoned`` returns True if nobody waits for the result any longer. The job shares the places
+    of ``turns`` with other jobs. When the task calls ``cancelled`` in the job's thread, the job may
+    give its place to another job. The ``result`` is None before the end, or if the job was
+    cancelled or failed; ``error`` is the reason for a failure in one sentence.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Job:
             if self._turns is CROWDED and sessions() > 1:
                 self._rest(min(_REST, _RESTS * worked))
             elif self._turns is HEAVY:
-                # Waiting for a turn is rest. The number of drawn pages may change in each round.
+                # Waiting counts as rest. The number of drawn pages may change in each round.
                 rested = time.monotonic() - ended
                 while (left := _rests() * min(_REST, worked) - rested) > 0 and not self.cancelled:
                     self._rest(min(_REST, left))
@@ -212,7 +212,7 @@ def start(
     key: str, task: Task, *, request: object = None, heavy: bool = True, after: float = 0.0
 ) -> Job:
     """Start a job of this session, and cancel a running job with the same key."""
-    # A job after a change of a control is not ``heavy``, and waits for no heavy job.
+    # A job that follows a change of a control is not ``heavy``, so it waits for no heavy job.
     earlier = job_of(key)
     if earlier:
         earlier.cancel()
@@ -247,7 +247,7 @@ def current_job(key: str, request: object) -> Job | None:
 def follow(
     job: Job | None, draw: Callable[[], None], *, every: float = POLL, also: Job | None = None
 ) -> None:
-    """Show a job's state in a fragment every few seconds; redraw the page when a job ends."""
+    """Call ``draw`` in a fragment repeatedly; redraw the page when ``job`` or ``also`` ends."""
     # To start another job in this fragment, call :func:`start`, then ``st.rerun()``.
     running = [one for one in (job, also) if one and one.running]
     # With many sessions, frequent redraws would take more time than the changes of the users.

@@ -1,9 +1,9 @@
 """Free the memory of a session after its browser has closed.
 
-Streamlit retains a closed session in case the browser reconnects
-(``server.disconnectedSessionTTL``), then until another session closes, which may take days, and
-until a garbage collection, which skips all objects that :func:`dpviz.ui.page.freeze_loaded_objects`
-excluded.
+Streamlit retains a closed session for some time, because the browser may reconnect
+(``server.disconnectedSessionTTL``). Then the session stays until another session closes, which may
+take days, and until a garbage collection. A garbage collection skips all objects that
+:func:`dpviz.ui.page.freeze_loaded_objects` excluded.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _DROPPED = Event()
 
 
 def absence(seconds: float) -> IsCancelled:
-    """Return a function for any thread: whether the browser has been gone for this many seconds."""
+    """Return a function for any thread; it says if the browser has been gone for ``seconds``."""
     # The time starts at the last call that found the browser connected, so call the function often.
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not runtime.exists():
@@ -154,7 +154,7 @@ def _collect() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-    # Another thread may import pyarrow just now, and then its functions are not all there.
+    # If another thread imports pyarrow at this moment, some of its functions may be missing.
     if pool := getattr(sys.modules.get("pyarrow"), "default_memory_pool", None):
         pool().release_unused()
     with suppress(OSError, AttributeError, TypeError):  # only glibc has this

@@ -1,7 +1,7 @@
 """Controls and the link: the URL contains every control, and every value is checked.
 
 Streamlit's ``bind="query-params"`` adds no step to the browser's history, ignores invalid values,
-and does not work with live sliders; neither a link nor another page can set what ``persist_state``
+and does not work with live sliders. A link or another page can't set values that ``persist_state``
 keeps. So this module stores the controls; other values use ``persist_state``.
 """
 
@@ -40,8 +40,8 @@ class CorrectedError(InputError):
 class Control:
     """One control of a page; ``parse`` reads its value from the link's text, or raises InputError.
 
-    Other pages take over the value of a ``shared`` control. ``first`` is the value without a link,
-    unless it is None.
+    Other pages take over the value of a ``shared`` control. ``first`` is the value of a visit
+    without a link; None means the default value.
     """
 
     default: Any
@@ -64,7 +64,7 @@ class _Store:
     written: dict[str, str] | None = None
     read: bool = False
     opened: bool = False
-    #: Controls that have had a native widget; to look for one that is missing takes longest.
+    #: Controls that have had a native widget; to look for a widget that does not exist is slow.
     native: set[str] = field(default_factory=set)
     #: How often the program has set each control.
     changes: dict[str, int] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class UrlState:
     def _read(self) -> bool:
         link = {name: text for name, text in self._asked().items() if name in self._controls}
         store, mark = self._store, frozenset(link.items())
-        # A click may carry the previous link, so a known one is new only after Back or Forward.
+        # A click may carry the previous link, so a known link is new only after Back or Forward.
         is_new = bool(link) and (_moved_in_history() or mark not in store.seen)
         # After such a click the browser receives the current link again.
         self._late = bool(link) and not is_new and link != store.written
@@ -127,7 +127,7 @@ class UrlState:
                     problem = str(error).removesuffix(".")
                     self.notes.append(f"{problem}; {_used(value)}")
                 except InputError as error:
-                    # The library's message quotes the whole value, so it is shortened.
+                    # The library's message quotes the whole value, so the value is shortened.
                     problem = str(error).replace(link[name] or "\n", shown(link[name])).rstrip(".")
                     self.notes.append(f"{problem}; {_used(value)}")
                 except ValueError:
@@ -222,9 +222,9 @@ class UrlState:
 
     def widget(self, name: str, initial: str = "value") -> dict[str, Any]:
         """Arguments for the native widget of a control: its key and its initial value."""
-        # If the program sets the value of a widget's key, Streamlit sends it to the browser only
-        # once, so it is lost if the run is interrupted, and sending it again may undo a newer
-        # choice of the user. So a control that the program sets gets a new widget.
+        # If the program sets the value of a widget's key, Streamlit sends this value to the browser
+        # only once. The value is lost if the run is interrupted, and a second sending may undo a
+        # newer choice of the user. So a control that the program sets gets a new widget.
         self._store.native.add(name)
         value = self.get(name)
         return {"key": self._widget_key(name), initial: value}
@@ -340,7 +340,7 @@ def following(
     initial: str = "value",
 ) -> dict[str, Any]:
     """Arguments for a native widget whose value is stored elsewhere; see UrlState.widget."""
-    # ``keep`` stores the user's choice; if it does not, the choice is undone. Select boxes and
+    # If ``keep`` does not store the user's choice, this choice is undone. Select boxes and
     # radio buttons need ``options``. ``initial`` is the name of the argument for the initial value.
     number = st.session_state.get(f"{base}:changes", 0)
     shown = st.session_state.get(f"{base}@{number}", value)
@@ -352,8 +352,8 @@ def following(
 
     def changed() -> None:
         found = st.session_state[key]
-        # The browser may send a replaced widget once more, with the value that it had: this is no
-        # choice of the user. After a change of titles it sends an old title, which becomes None.
+        # The browser may send a replaced widget's value once more; this is no choice of the user.
+        # After a change of titles the browser sends an old title, which becomes None.
         sent_again = st.session_state.get(f"{base}:replaced") == (number, found)
         if not sent_again and (options is None or found in options):
             keep(found)
@@ -380,7 +380,7 @@ def format_value(value: Any) -> str:
 def number(
     name: str, low: float, high: float, check: Callable[[float], Any]
 ) -> Callable[[str], float]:
-    """Parser of a number; the library's rule and the slider's range check the number."""
+    """Parser of a number; the parser checks the library's rule and the slider's range."""
 
     def parse(text: str) -> float:
         try:

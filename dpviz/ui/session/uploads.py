@@ -1,7 +1,7 @@
 """Bytes of uploads: how many bytes a session may have, and when a file is freed.
 
-Streamlit keeps each file until its session ends, or until the browser removes it, which it can do
-only while the file's upload box is on the page.
+Streamlit keeps each file until its session ends, or until the browser removes the file. The browser
+can do this only while the file's upload box is on the page.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from dpviz.data.reading.files import megabytes
 from dpviz.ui.messages import show_caption
 
 #: Largest number of bytes of one file. Largest number of bytes of a session's files, and of the
-#: numbers that are read from a file; the session may have a file and its replacement at the same
-#: time.
+#: numbers read from a file. A session may have a file and its replacement at the same time.
 UPLOAD_LIMIT, MOST = 100 * 2**20, 210 * 2**20
 
 #: Session entry: the numbers of the files in each upload box of the page.
@@ -81,7 +80,7 @@ def _sizes() -> dict[str, list[int]]:
 
 
 def keep(place: str, files: Iterable[Any]) -> None:
-    """Store an upload box's current files, and free its earlier files that are in no box."""
+    """Note an upload box's current files, and free its earlier files that are now in no box."""
     kept: dict[str, set[str]] = st.session_state.setdefault(_KEPT, {})
     before, kept[place] = kept.get(place, set()), {one.file_id for one in files}
     context = get_script_run_ctx(suppress_warning=True)
@@ -93,7 +92,7 @@ def keep(place: str, files: Iterable[Any]) -> None:
 
 
 def show_room() -> None:
-    """If a next file may be refused, show its largest size; browsers show only an error number."""
+    """If the next file may be refused, show its largest size: browsers show only a number."""
     context = get_script_run_ctx(suppress_warning=True)
     held = sum(_sizes().get(context.session_id, ())) if context else 0
     if held + UPLOAD_LIMIT > MOST:

@@ -32,7 +32,7 @@ _TABLE_HEIGHT = 213
 
 R = TypeVar("R")
 
-#: Title of the figure; everything on which the result depends.
+#: A request: the title of the figure, and everything on which the result depends.
 Request = tuple[Any, ...]
 
 
@@ -51,7 +51,7 @@ class Context:
 
 
 def scores_of(context: Context) -> list[str]:
-    """Scores of a family on the data, without scores for which no direction is better."""
+    """Scores of a family on the data for which either lower or higher values are better."""
     family, classed = family_of(context.config.method), context.active.dataset.classes is not None
     names = scores_for(family.telling, family.scores, classed=classed)
     return [name for name in names if name in BETTER]

@@ -82,7 +82,7 @@ def _private_choice(state: UrlState, config: Configuration) -> None:
     with left:
         show_caption(
             f"This method can {label[0].lower()}{label[1:]} itself, from noisy numbers. The ledger "
-            "counts this choice, unlike a search on true data, and a release may use it."
+            "counts this choice, so a release may use it. A search on true data is not counted."
         )
     if right.button(
         plain_text(f"{label} privately"),

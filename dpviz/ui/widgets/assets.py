@@ -27,8 +27,8 @@ def plotly_url() -> str:
 def component(name: str, **looks: Any) -> Any:
     """Return the component that has the script and the style with this name.
 
-    Its script gets ``data`` that are not bytes as the only entry of a list: in a list, Streamlit
-    does not look for tables, for which it would import pandas.
+    If ``data`` are not bytes, the script gets them as the only entry of a list. Streamlit does not
+    search a list for tables, so it does not import pandas.
     """
     files = [FRONTEND / f"{name}.{kind}" for kind in ("js", "css")]
     texts: dict[str, Any] = {

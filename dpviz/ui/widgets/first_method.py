@@ -27,7 +27,7 @@ def reason(title: str, found: Lead | None) -> tuple[str, str | None]:
     (score, most), *more = ((score_of(name), many) for name, many in found.best.items())
     by = f" ({', '.join(f'{one.title} {many}' for one, many in more)})" if more else ""
     low, high = found.draws
-    # Cases without a rival's result may be those in which the method would lose.
+    # In cases without a rival's result, the method might lose against this rival.
     left_out = f"; {counted(found.left_out, 'more case')} left out" * bool(found.left_out)
     return (
         f"{first}: best median {score.title} at equal ε in {most} of {found.cases} cases{by}"
@@ -36,5 +36,5 @@ def reason(title: str, found: Lead | None) -> tuple[str, str | None]:
         "method's median over draws is compared with the medians of all private methods and all "
         f"peers of the Benchmark page; an equal median is no win. A case is left out if one of "
         "them has no result there: it is too slow or can't run. A median is over "
-        f"{low} to {high} draws. Whether it is better beyond chance is not tested.",
+        f"{low} to {high} draws. No test says whether a best median is chance.",
     )

@@ -29,7 +29,7 @@ def show_board(
 
     The ``first`` key numbers and the promise are always shown. The browser shows the others after a
     click on "more scores", and remembers this. If the next call gets the returned place, it
-    replaces the board without flicker. ``follows`` says which run follows, in place of the second
+    replaces the board without flicker. ``follows`` says which run follows, and replaces the second
     line.
     """
     shown, others = cards_of(readouts, promise, first)
@@ -42,7 +42,7 @@ def show_board(
 
 
 def _word(word: Word) -> str:
-    """HTML: a button that lights up the pieces which a part of the sentence counts."""
+    """HTML of a button that highlights the pieces that a part of the sentence counts."""
     text = html.escape(word.text)
     if not word.kind:
         return text
@@ -57,8 +57,8 @@ def _sentence(headline: Headline, promise: Promise, hint: str, follows: str) -> 
     """HTML: whether the clusters are intact, the epsilon of the run, and the hint.
 
     If the promise is kept, also show how sure someone may become about a person; this part and
-    epsilon are never cut off. The browser shows the hint, if there is one, until the user closes it
-    or does what it says, and remembers this.
+    epsilon are never cut off. If there is a hint, the browser shows it until the user closes it or
+    does what it says, and then never shows it again.
     """
     kind, sign, said = ("good", "✓", "nothing broke") if headline.intact else ("bad", "✗", "broken")
     at = NO_NOISE if promise.epsilon is None else f"epsilon {readable(promise.epsilon)}"

@@ -45,18 +45,18 @@ def live_figure(
 
     The page's theme gives colours, fonts and grid lines that the figure does not set. Zoom and pan
     stay while ``layout.uirevision`` stays. Escape untrusted text, because Plotly reads tags. The
-    larger height counts: ``height`` in pixels, or ``share`` of the window's height. On a page of
-    less than ``least_width`` pixels, the figure scrolls. With ``fills``, the maps, or all of the
-    figure, end at the end of the window if this is higher, and the title is below.
+    figure has the larger of two heights: ``height`` in pixels, or ``share`` of the window's height.
+    On a page of less than ``least_width`` pixels, the figure scrolls. With ``fills``, the maps (or
+    the whole figure) end at the window's end if there is space; the title is below.
 
-    Both heatmaps of ``pairs`` (true, private), of one shape, get ``customdata`` for their hover
-    texts: the other's value, the error (private minus true) and, if ``meta`` has lists ``across``
-    and ``up``, the texts of column and row.
+    ``pairs`` are numbers of heatmaps (true, private) of one shape. Both get ``customdata`` for
+    hover texts: the value of the other heatmap, the error (private minus true), and the texts of
+    column and row if ``meta`` has the lists ``across`` and ``up``.
 
-    ``note`` is about one cluster: ``title``, ``text``, ``marks``, ``corner`` (panel, 1 for right, 1
-    for bottom), and in ``below`` the key of an expander with more, or "". ``pick`` gets ``{"panel":
-    ..., "number": ..., "on": ...}`` of a cluster that the user picks ``on`` a panel, or None when
-    the note is closed. Words of the headline light up the figure's ``pieces``; see
+    ``note`` describes one cluster: ``title``, ``text``, ``marks``, ``corner`` (panel, 1 for right,
+    1 for bottom), and ``below``, the key of an expander with more text, or "". ``pick`` gets
+    ``{"panel": ..., "number": ..., "on": ...}`` of a cluster that the user picks ``on`` a panel, or
+    None when the note is closed. Words of the headline highlight the figure's ``pieces``; see
     :func:`dpviz.figures.wavecluster.damage.pieces`.
 
     Returns ``{"x": ..., "y": ..., "meta": ...}`` of a clicked point and its trace (``clickable``),
@@ -110,7 +110,7 @@ def encode(figure: Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
     whole = {**head, "figure": body, "arrays": places, "digest": digest.hexdigest()}
     try:
         text = _json(whole).encode()
-    except ValueError:  # a browser reads no NaN; a copy takes time that most figures don't need
+    except ValueError:  # a browser can't read NaN; this copy is slow, so it is made only if needed
         text = _json(jsonable(whole)).encode()
     text += b" " * (-(len(text) + 4) % 8)
     pieces = [len(text).to_bytes(4, "little"), text]

@@ -42,7 +42,7 @@ class Choice(NamedTuple):
 class CurvePlace:
     """Place of a curve between a slider's label and its track.
 
-    The component ``curve`` hands over the curve by the slider's key. Unless ``always``, the place
+    The component ``curve`` sends the curve with the slider's key. If ``always`` is False, the place
     is empty while the slider has no focus. A slider with ``choices`` has a menu; ``choose`` is
     called with the name of a choice and its new value. ``menu`` is the text of the menu's button.
     """
@@ -110,10 +110,10 @@ def live_slider(
 
     The value is in ``st.session_state[key]``. To move the slider, set this entry before this call;
     to return to ``value`` (clipped to the range), delete the entry. If ``value`` changes, the
-    slider moves, too. ``step`` is in decades on a log scale; default: a hundredth of the range, 1
-    for integers, 0.02 decades. Log values have three significant digits. ``format`` is ``%d``,
-    ``%.2f`` or ``%.3g`` with any text around it. ``play`` adds a button that moves the slider to
-    its end step by step.
+    slider moves, too. ``step`` is in decades on a log scale (default: 0.02); its default on a
+    linear scale is 1 for integers, otherwise a hundredth of the range. Log values have three
+    significant digits. ``format`` is ``%d``, ``%.2f`` or ``%.3g`` with any text around it. ``play``
+    adds a button that moves the slider to its end step by step.
     """
     allowed = _Range(float(low), float(high), integer)
     start = allowed.inside(value)
@@ -175,7 +175,7 @@ def _choosing(slider: str, key: str, curve: CurvePlace | None) -> dict[str, Any]
         return {}
 
     def choose() -> None:
-        """Take a choice of the browser, which may be anything."""
+        """Use a choice from the browser's message, which may contain anything."""
         st.session_state[_FOCUSED] = slider
         chosen = _message(st.session_state.get(key), "choice")
         for one in curve.choices:
@@ -207,7 +207,7 @@ def _message(state: object, name: str = "state") -> Mapping[str, object]:
 
 
 def _receive(key: str, allowed: _Range) -> bool:
-    """Process the browser's newest message once, which may be anything; whether there is one."""
+    """Process the browser's newest message once; return whether there is any message."""
     link: _Link = st.session_state[f"{key}::link"]
     message = _message(st.session_state.get(f"{key}::input"))
     seq = message.get("seq")
@@ -220,8 +220,8 @@ def _receive(key: str, allowed: _Range) -> bool:
     if value is None or message.get("epoch") != link.epoch:
         return True
     if st.session_state.get(key) != link.returned:
-        # The same run has a click, for example on Reset, whose callback ran first. So the program's
-        # value replaces the browser's value, which was sent before the click.
+        # In this run, the callback of a click (for example on Reset) ran first. The program's value
+        # replaces the browser's value, because the browser sent its value before the click.
         return True
     link.returned = value
     link.dragging = message.get("dragging") is True

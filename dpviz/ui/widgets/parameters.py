@@ -47,7 +47,7 @@ def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
 
 
 def take_defaults(state: UrlState, family: Family, but: Collection[str] = ()) -> None:
-    """Set the choices of a method to the defaults of the chosen variant, if it has this variant.
+    """Set the choices of a method to the defaults of the chosen variant, if the method has it.
 
     Choices named in ``but`` stay. If the link has a variant that the method does not have, the
     variant is corrected.
@@ -80,7 +80,7 @@ def left_to_method(state: UrlState, card: Card, family: Family) -> tuple[str, ..
 
 
 def has_slider(parameter: Parameter) -> bool:
-    """Whether the control is a slider; the others are in the side bar."""
+    """Whether the control is a slider; other controls are in the side bar."""
     return any(parameter.ends)
 
 
@@ -176,7 +176,7 @@ def boxes(
 ) -> None:
     """Show a parameter's number box; if it is the number of cells, also the switch for columns.
 
-    The switch is in ``below``, or else below the box.
+    The switch is in the place ``below``; default: below the box.
     """
     one, value, is_number = parameter, state.get(parameter.link), parameter.kind == "number"
     kind: Callable[[Any], Any] = float if is_number else int

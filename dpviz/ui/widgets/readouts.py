@@ -100,13 +100,12 @@ def class_readout(private: float, true: float) -> Readout:
 
 
 def cards_of(readouts: Sequence[Readout], promise: Promise, first: int) -> tuple[str, str]:
-    """HTML of the ``first`` cards and the promise, always shown, and of the other cards."""
+    """HTML of the ``first`` cards and the promise (always shown), and of the other cards."""
     cards = [*map(_card, readouts)]
     return "".join([*cards[:first], _promise_card(promise)]), "".join(cards[first:])
 
 
 def _promise_card(promise: Promise) -> str:
-    """HTML of a card: whether the method is private, and how strong its promise is."""
     if not promise.claim.private:
         failed = Readout("Method", "not private", "why: next line", promise.claim.reason)
         return _card(failed, "dpv-no", "Method")
@@ -221,7 +220,7 @@ _NOISE = ", and its noise can be repeated"
 
 
 def show_reason(promise: Promise) -> None:
-    """Explain what epsilon means, and show the proof; why a claim fails is above the picture."""
+    """Explain epsilon and show the proof; the reason why a claim fails is above the picture."""
     said, owner = "", _OWNER.format(noise="" if promise.epsilon is None else _NOISE)
     if promise.kept is not None:
         said = explain_epsilon(promise.kept, promise.neighbours, persons=promise.persons)

@@ -45,7 +45,7 @@ def _draw(state: UrlState, frame: bool) -> None:
         show_caption("A link never contains your own data: people who open it load the file first.")
     if for_class:
         class_panel(f"{state.page}:class")
-    # The class panel says this only if nobody else uses the app.
+    # On this machine, the class panel above already says which devices can open the app.
     if is_local(link) and not (for_class and on_this_machine()):
         say_only_here()
     st.html(qr_code(link))

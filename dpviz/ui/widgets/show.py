@@ -69,7 +69,7 @@ def show_panels(
     return answer
 
 
-#: Most letters of a name before the first number of an axis.
+#: Maximum number of letters of a name that is before the first number of an axis.
 _SHORT = 12
 
 #: Pixels for the name of an axis below its numbers.
@@ -77,9 +77,9 @@ _NAME = 16
 
 
 def _named_beside_ticks(layout: Mapping[str, Any]) -> dict[str, Any]:
-    """Horizontal axes with their name before the first number, if it is short.
+    """Horizontal axes with their name before the first number, if the name is short.
 
-    Below the numbers, the name would be below the end of the window, where the maps end.
+    The maps end at the end of the window, so a name below the numbers would be outside the window.
     """
     named = {}
     for name, axis in layout.items():

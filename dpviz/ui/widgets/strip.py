@@ -15,7 +15,7 @@ from dpviz.ui.widgets.assets import component
 
 _mount = component("strip")
 
-#: Beginning of what is picked if another method must replace the method, to have the stage.
+#: Beginning of a picked value if only another method has the stage and must replace this method.
 OFFER = "use "
 
 
@@ -42,13 +42,13 @@ def strip(
     offered: str,
     open_stage: Callable[[str], object],
 ) -> str | None:
-    """Show the strip; return a stage if the user asked for the method that has it.
+    """Show the strip; return a stage if the user asked for the method that has this stage.
 
-    By stage: ``controls`` are the keys of the controls that are marked while it is ``shown`` (empty
-    if the picture shows no single stage), ``settings`` their values in words. ``at_first``: whether
-    it is shown as ``open_stage`` shows it, which gets the name of a picked stage. ``broken``: stage
-    at which the selected cluster first differs, its mark, and the same in words. ``offered`` is the
-    title of the method with a missing stage.
+    ``shown`` is the stage in the picture, or "". ``controls`` has the keys of the controls that are
+    marked while a stage is shown, and ``settings`` has their values in words. ``open_stage`` gets
+    the name of a picked stage; ``at_first`` says whether the shown stage looks as when opened.
+    ``broken`` has the stage at which the selected cluster first differs, its mark, and the same in
+    words. ``offered`` is the title of the method that has a missing stage.
     """
     palettes: list[tuple[str, ...]] = []
     listed = [

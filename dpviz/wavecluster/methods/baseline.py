@@ -54,8 +54,8 @@ def synthetic_counts(
 ) -> Ints:
     """Counts of synthetic points; each leaf has max(0, round(records)) uniform points.
 
-    Axis by axis, a leaf's points in a column of cells are binomial, given the remaining points: the
-    same distribution as of single points, in a time that does not grow with them.
+    Axis by axis, the number of a leaf's points in a column is binomial, given the remaining points.
+    The distribution is that of single points, but the time does not grow with their number.
     """
     records = np.maximum(np.round(leaves.records), 0).astype(np.int64)
     cells = np.zeros(records.size, dtype=np.intp)

@@ -12,7 +12,7 @@ from dpviz.wavecluster.wavelet import rank_of
 
 CARD = card_of(__file__, takes("privqt", "epsilon"))
 
-#: Section 5.2.1: the surplus of k' is (1 - p)|Z|/2 - theta, which falls when epsilon grows.
+#: Section 5.2.1: the surplus of k' is (1 - p)|Z|/2 - theta; theta falls when epsilon grows.
 _KEEPS_TOO_MANY = (
     "Why PrivQT keeps too many cells: at any ε, noise makes about half of the empty cells of the "
     "average subband ({empty:,} here) positive. A larger ε even raises k′: fewer cells with "

@@ -60,8 +60,8 @@ def _rank(noisy: Floats, density: float) -> int:
 def candidates(true: Floats, noisy: Floats, config: Config) -> tuple[Floats, Floats, Floats]:
     """Return edges and ranks of intervals for the subbands W and W', and scores -abs(rank - k)."""
     values = positive_values(true)
-    # Published: (0, Max] of the true W. Sound: up to the largest noisy coefficient, already
-    # private; if it is not positive, no cell can be significant.
+    # Published: (0, Max] of the true W. Sound: up to the largest noisy coefficient, which is
+    # already private; if it is not positive, no cell can be significant.
     sound = config.variant == "sound"
     largest = float(noisy.max()) if sound else float(values.max(initial=0.0))
     edges, ranks = rank_intervals(values, largest if largest > 0 else 1.0)

@@ -1,7 +1,7 @@
 """Private synopses of a data set: noisy counts of boxes, for Baseline's synthetic points.
 
 The boxes (leaves) partition the domain and depend on the data only through noisy results whose
-budget is spent. Each works for d axes; the paper's figures have two.
+budget is spent. Each synopsis works for d axes; the paper's figures have two axes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.components import unblocked
 from dpviz.wavecluster.pipeline import Leaves, Source
 
-#: Largest number of leaves: smaller ones are finer than the screen and the lattice of records.
+#: Largest number of leaves: smaller leaves are finer than the screen and the records' lattice.
 _MOST_LEAVES = 2**21
 
 Synopsis = Callable[[Source, Accountant, float, float], Leaves]
@@ -30,9 +30,9 @@ def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: flo
     Each level costs half of ``epsilon``; the number of records ``n`` is public or noisy.
 
     Qardaji, Yang, Li (2013). The first level has m1 = max(10, ceil(sqrt(n eps / 10) / 4)) cells per
-    axis. Each is divided into m2 = ceil(sqrt(N' (1 - a) eps / 5)) per axis, for the noisy count N'
-    and a = 0.5. Constrained inference combines the levels. For d axes, square roots become d-th
-    roots, and the smallest first level still has 100 cells in total.
+    axis. Each cell is divided into m2 = ceil(sqrt(N' (1 - a) eps / 5)) parts per axis, for the
+    noisy count N' and a = 0.5. Constrained inference combines the levels. For d axes, square roots
+    become d-th roots, and the smallest first level still has 100 cells in total.
     """
     share, d = 0.5, source.domain.ndim
     least = math.ceil(round(100 ** (1 / d), 9))
@@ -159,8 +159,8 @@ def quadtree(source: Source, accountant: Accountant, epsilon: float, n: float) -
     """Complete quadtree with geometric budgets and least-squares counts (Cormode 2012).
 
     Level i above the leaves (h at the root) gets a budget proportional to 2**((h - i)/3). Counts
-    become consistent: from the leaves up, weighted means of own count and sum of children; from the
-    root down, differences are spread evenly over the children.
+    become consistent. From the leaves up, a count is averaged with its children's sum (weighted);
+    from the root down, differences are spread evenly over the children.
     """
     d = source.domain.ndim
     height = _height(n * epsilon / 10, d)

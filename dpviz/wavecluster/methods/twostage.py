@@ -32,8 +32,8 @@ CARD = card_of(__file__, takes("twostage", "epsilon"))
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Release counts in two stages, and estimate the significant cells from the releases.
 
-    For Haar these are block counts, of which the average subband is a multiple. For other wavelets
-    they are cell counts, of which samples are transformed, see
+    For Haar these are counts of blocks, and the average subband is a multiple of them. For other
+    wavelets they are counts of cells, and samples of them are transformed: see
     :func:`~dpviz.wavecluster.random_field.likely_counts`. The run's counts and subband are
     conditional means.
     """
@@ -88,7 +88,7 @@ def release(
     """Spend the budget on counts; one record changes one count by 1. Only this step reads data.
 
     If p is chosen, the rough counts give a first p for the choice of the share, and all releases
-    the final p. Returns releases, configuration with this p, and the worth of each p.
+    give the final p. Returns releases, configuration with the final p, and worth of each p.
     """
     epsilon = config.epsilon
     steps = (ROUGH, *(FINER for _ in SHARES[1:]), LAST)

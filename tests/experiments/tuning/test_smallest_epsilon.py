@@ -211,7 +211,8 @@ def test_shares_and_bands_are_those_of_the_draws_that_were_made():
     assert goal.early == ()
     assert goal.summary == (
         "ε = 2 met DSG_C ≤ 0.2 in 3 of 4 draws (with 95% confidence, 19% to 100% of all possible "
-        "draws do). At every larger budget that was tried, 75% or more of the draws met it too."
+        "draws meet it). At every larger budget that was tried, 75% or more of the draws met it "
+        "too."
     )
 
 
@@ -223,7 +224,7 @@ def test_the_answer_says_how_sure_it_is(met, n, low, high):
     goal = goal_of([[0.1] * met + [1.0] * (n - met)], 0.5, epsilons=(0.5,))
     goal = replace(goal, seeds=tuple(range(n)))
     assert f"met DSG_C ≤ 0.2 in {met} of {n} draws" in goal.summary
-    assert f"(with 95% confidence, {low}% to {high}% of all possible draws do)" in goal.summary
+    assert f"(with 95% confidence, {low}% to {high}% of all possible draws meet it)" in goal.summary
     assert "enough" not in goal.summary
     # Rounded outwards: the number is rarer at a reported bound, but not 1% inside the bounds.
     for ends, rarer in (((low, high), True), ((low + 1, high - 1), False)):
@@ -235,7 +236,7 @@ def test_the_answer_says_how_sure_it_is(met, n, low, high):
 def test_a_way_that_is_not_steady_is_told():
     goal = goal_of([GOOD, BAD, GOOD, GOOD], 2.0)
     assert goal.early == (0.5,)
-    assert "ε = 0.5 met it too, but not every larger ε" in goal.summary
+    assert "ε = 0.5 met it too, but a larger ε below the answer did not." in goal.summary
     gone = goal_of([BAD, GOOD, GOOD, HALF], None)
     assert gone.early == (1.0, 2.0)
     assert (
