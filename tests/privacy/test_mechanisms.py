@@ -593,6 +593,7 @@ def test_every_sentence_on_a_guess_says_of_which_unit(
     assert ("for three records of yours" in said) == (not persons and neighbours.cap == 1)
 
 
+@pytest.mark.some(9)
 @pytest.mark.parametrize(
     ("epsilon", "usable"),
     [

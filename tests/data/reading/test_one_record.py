@@ -68,6 +68,7 @@ def said(make):
     return "read"
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize(
     "last", [b"z" * 900, b"z" * 5000, "\U0001f600".encode() * 900, b"", b"5,5", b"NA"]
 )
