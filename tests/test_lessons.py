@@ -64,6 +64,7 @@ def test_a_good_file_is_read():
     assert read(GOOD.replace("\n", "\r\n")).steps == read(GOOD).steps
 
 
+@pytest.mark.some(32)
 @pytest.mark.parametrize(
     ("old", "new", "place", "said"),
     [

@@ -261,6 +261,7 @@ def test_a_huge_budget_gives_nearly_the_true_cells_where_many_are_empty(seed: in
         assert wrong <= tied + guess
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("wavelet", ["haar", "bior2.2"])
 @pytest.mark.parametrize("variant", ["sound", "published"])
