@@ -27,7 +27,7 @@ from tests.support.tiers import DAILY_EXAMPLES
 
 #: Number of cases of a test for every day, unless a mark names the cases or their number. All cases
 #: of a test run nearly the same lines.
-MOST_CASES = 2
+MOST_CASES = 3
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -70,6 +70,7 @@ def passed(
 HOST, ORIGIN = (b"host", PLACE.encode()), (b"origin", f"http://{PLACE}".encode())
 
 
+@pytest.mark.some(14)
 @pytest.mark.parametrize(
     ("headers", "kind", "method", "path", "answer"),
     [

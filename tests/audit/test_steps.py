@@ -148,6 +148,7 @@ def test_every_kind_of_step_is_left_out_every_day() -> None:
     assert kinds([one for one in LEFT_OUT if for_every_day(one)]) == kinds(LEFT_OUT)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "case", daily(SCENARIOS, lambda case: LONG.get(key_of(case), True)), ids=key_of
 )

@@ -63,6 +63,7 @@ def test_two_columns_are_proposed_and_named_in_the_first_line(cli, trips, tmp_pa
     assert cli(*figures)[1].splitlines()[0] == line
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     "columns",
     [["id", "amount"], ["CustomerID", "amount"], ["amount", "shop"], ["id"], ["uuid", "t"]],

@@ -106,6 +106,7 @@ def test_a_draw_without_an_end_is_worse_than_all_others(means, how, said):
     assert any(said in note and "tiny4 at epsilon 0.5" in note for note in found.notes)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("how", "said"),
     [

@@ -62,6 +62,7 @@ def test_the_share_on_one_count_is_that_of_laplace_noise(epsilon):
     assert all((one.seen.cells[0, 0] > 0.5) == one.rule for one in rounds("squares", epsilon))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("name", LEAKING)
 def test_the_best_rule_beats_a_leaking_method(name, epsilon):

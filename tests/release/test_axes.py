@@ -266,6 +266,7 @@ def test_bounds_of_the_other_column_are_refused_and_nothing_is_spent(
     assert main(given) == 0
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("columns", "domain"),
     [

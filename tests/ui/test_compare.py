@@ -782,6 +782,7 @@ def test_budgets_are_spread_evenly_and_read_in_order():
 # ---- figures of papers
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_figure_fills_in_all_controls(app, monkeypatch, name):
     monkeypatch.setattr(compare_runs, "_EAGER", -1.0)

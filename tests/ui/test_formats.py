@@ -100,6 +100,7 @@ def test_what_is_to_be_chosen_is_called_what_it_is(app, label):  # noqa: F811
     assert test.query_params["sheet"] in (second, [second])
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [

@@ -144,6 +144,7 @@ def test_a_wrong_link_would_be_noticed() -> None:
     assert all(notes_of(wrong).values())
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "row",
     [

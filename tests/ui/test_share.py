@@ -130,6 +130,7 @@ def test_a_link_that_no_phone_can_open_says_so_once(reached, monkeypatch, shared
     assert said == ["local"]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_shares_its_link(page):
     test = opened(page, {})

@@ -239,6 +239,7 @@ def asking(address: str, path) -> dict[str, bytes]:
     }  # fmt: skip
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", asking("", ""))
 def test_nothing_is_fetched_and_no_other_file_opened(tmp_path, kind):
     other = tmp_path / "secret.csv"

@@ -245,6 +245,7 @@ DANGERS = {
 
 
 # Each case starts a process. The limits are the same as in test_apart.py and test_bombs.py.
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", DANGERS)
 def test_what_would_fill_the_memory_ends_in_a_sentence(kind, monkeypatch) -> None:
     monkeypatch.setattr(apart, "SECONDS", 3.0)

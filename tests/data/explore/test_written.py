@@ -115,6 +115,7 @@ def test_large_tables_come_back() -> None:
     np.testing.assert_array_equal(again.select().points, table.select().points)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("name", "free"),
     [("a.xlsx", "a-read.csv"), ("a.csv.gz", "a-read.csv"), ("v1.2 b.csv", "v1.2 b-read.csv"),

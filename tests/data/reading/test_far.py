@@ -59,6 +59,7 @@ def test_a_column_of_any_name_is_stretched_by_a_factor_of_20_or_not_at_all(value
     assert (box_without_far(points, ("a", "b")) is not None) == says
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize("points", [
     np.exp(2 * np.random.default_rng(1).normal(size=(8000, 2))),
     np.random.default_rng(2).standard_cauchy((8000, 2)),

@@ -566,6 +566,7 @@ def taken(data, call, **options):
 LONG = 50_000
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("data", "points"),
     [
@@ -718,6 +719,7 @@ def test_parquet_decodes_chosen_columns_alone():
     assert (len(units), units[-1]) == (n, "a" * 20)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("data", "said"),
     [
