@@ -65,12 +65,7 @@ def run() -> int:
 
 
 def _open_streams() -> None:
-    """Replace closed standard streams by the null device.
-
-    Otherwise, a file that is opened later would get the descriptor of a closed stream, and output
-    for the stream would go to the file. Reading from or writing to these streams still fails,
-    except writing to standard error.
-    """
+    """Replace closed standard streams by the null device: later files would get their places."""
     if sys.stdin is None:
         sys.stdin = open(_null(0, os.O_WRONLY), encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:

@@ -151,14 +151,12 @@ def _log_shares(n: int, error: float, delta: float = 0.0) -> tuple[Floats, Float
 
 
 def _rounded(scores: Floats) -> Floats:
-    """Rounded scores for comparison; the score is infinite if a run lacks it."""
     return np.nan_to_num(np.round(scores, DECIMALS), nan=np.inf, posinf=np.inf, neginf=-np.inf)
 
 
 def _best_event(
     column: int, without: Floats, joined: Floats, error: float, delta: float = 0.0
 ) -> tuple[float, Event]:
-    """Largest bound of an event of one score on the choosing half of the runs, and this event."""
     n = len(without)
     values, place = np.unique(np.concatenate([without, joined]), return_inverse=True)
     few, many = (_counts(part, len(values)) for part in (place[:n], place[n:]))

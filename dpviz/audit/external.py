@@ -581,10 +581,7 @@ def _left_out(pair: Pair, error: str, *, both: bool) -> str:
 
 
 def _compared(audited: _Audited, again: _Audited) -> tuple[bool, list[str]]:
-    """Whether a new process with other seeds repeats the runs on a data set; and notes.
-
-    Use the first data set that the code accepts; InputError if it accepts no data set.
-    """
+    """Whether a new process with other seeds repeats runs on the first usable data set; notes."""
     for number, side in np.ndindex(len(audited.pairs), 2):
         rows = audited.rows(number, side, 0, _TWICE)
         if not all(isinstance(row, str) for row in rows):

@@ -115,8 +115,6 @@ def _shifted(columns: int) -> Made:
 
 
 def _of_method(make: Callable[[float], data.RecordPair]) -> Callable[[int], Made]:
-    """A pair of the k-means methods' scenarios, repeated over the columns."""
-
     def made(columns: int) -> Made:
         _, joined = make(1.0)
         points = joined.points if joined.weights is None else np.repeat(

@@ -203,7 +203,6 @@ def event_in_words(name: str, bound: Bound, sides: tuple[str, str]) -> str:
 
 
 def _condition(name: str, event: Event) -> str:
-    """Condition on a score; a missing score counts as infinite."""
     if np.isposinf(event.value):
         return f"no {name}" if event.sign in (">=", "==") else f"a {name}"
     return f"{name} {event.sign} {readable(event.value, 6)}"

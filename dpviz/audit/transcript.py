@@ -153,7 +153,6 @@ class Replay(_Built):
     def _replace(
         self, gradual: Gradual, where: Mask, finer: Floats, level: int, beside: float = 0.0
     ) -> None:
-        """Add a finer release's log-likelihood; subtract the coarser release's log-likelihood."""
         exact: Floats = gradual.values[where].astype(float)
         known = gradual.noisy[where]
         # The kernels between levels and the constants of densities are equal on all data sets.
@@ -169,13 +168,11 @@ class Replay(_Built):
         return answer
 
     def _highest(self, step: str, scores: Floats, scale: float) -> int:
-        """Probabilities are proportional to exp(score / scale)."""
         answer = int(self._remaining.pop(0))
         self._add(scores[answer] / scale - _log_sum(scores / scale))
         return answer
 
     def _point(self, step: str, edges: Floats, scores: Floats, scale: float) -> tuple[int, float]:
-        """Densities are proportional to exp(score / scale)."""
         answer = float(self._remaining.pop(0))
         index = int(np.searchsorted(edges, answer)) - 1
         if not 0 <= index < len(scores):
@@ -184,7 +181,6 @@ class Replay(_Built):
         return index, answer
 
     def _add(self, log: float) -> None:
-        """Add an answer's log-likelihood; end the run if later answers can't change the sum."""
         self.log_likelihood += log
         if not self._remaining or log == -np.inf:
             raise TranscriptEnd

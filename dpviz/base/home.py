@@ -46,7 +46,6 @@ def home_folder(name: str) -> Path:
 
 
 def _made(folder: Path) -> bool:
-    """Make a folder that only its user can read; return False if the folder exists already."""
     try:
         folder.mkdir(mode=0o700, parents=True)
     except FileExistsError:

@@ -71,7 +71,6 @@ def _how(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _of_file(given: argparse.Namespace) -> tuple[Report, str]:
-    """Audit a method's file: its noisy answers, and the numbers that its release publishes."""
     _refuse(given, ("variant", "steps"), "methods of dpviz")
     path, how = given.method, _how(given)
     limits = {"seconds": given.seconds, "memory": given.memory}

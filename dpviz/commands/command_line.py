@@ -72,7 +72,6 @@ def _joined(arguments: Sequence[str]) -> list[str]:
 
 
 def _parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
-    """Return the parser; only the commands in ``words`` (default: all) get their arguments."""
     parser = _Parser(
         prog="dpviz",
         description="Find clusters in 2-D data with differential privacy, and see what the privacy "

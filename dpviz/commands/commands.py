@@ -36,8 +36,6 @@ def columns_of(option: str) -> list[str]:
 
 
 def _typed(read: Callable[[str], T], problem: str) -> Callable[[str], T]:
-    """Type of an option; ``problem`` is the end of the error message for an invalid value."""
-
     def parse(text: str) -> T:
         try:
             return read(text)

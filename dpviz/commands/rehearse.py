@@ -68,7 +68,6 @@ def rehearse_command(given: argparse.Namespace) -> tuple[Report, str]:
 def _stand_in(
     given: argparse.Namespace, plan: Request, *, has_file: bool
 ) -> tuple[Sequence[str], StandIn]:
-    """Names of the columns, and the public data that replace the private data."""
     if not has_file:
         assert plan.domain is not None  # noqa: S101 - the plan was checked
         columns = given.columns or ()

@@ -130,7 +130,6 @@ def _check_stored(given: argparse.Namespace, source: Stored) -> None:
 
 
 def _domain(given: argparse.Namespace, data: Dataset | Stored) -> Domain | None:
-    """Declared bounds, or None if no bounds were declared; then the release is refused."""
     if given.domain is None:
         # The default bounds of a grid of counts are only its cell numbers.
         return None if given.counts else data.domain
@@ -138,7 +137,6 @@ def _domain(given: argparse.Namespace, data: Dataset | Stored) -> Domain | None:
 
 
 def _areas(given: argparse.Namespace, data: Dataset | Stored) -> Areas | None:
-    """Areas of the options, which exclude other options of cells; None for a grid."""
     if given.areas is None and given.hexagons is None:
         return None
     option = "--hexagons" if given.areas is None else "--areas"
@@ -203,7 +201,6 @@ def _payer(given: argparse.Namespace, budget: Budget, named: str, data: Dataset 
 
 
 def _source(given: argparse.Namespace) -> str:
-    """Name of a new source: the option, or the resolved name of the sample, file or folder."""
     if given.source is not None:
         return str(given.source)
     if given.data != _NAMELESS and known_sample(given) is not None:

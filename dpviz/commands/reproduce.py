@@ -102,7 +102,6 @@ def _class_line(run: Reproduction) -> str:
 
 
 def _loading(run: Reproduction) -> tuple[str, str]:
-    """Names to import, and lines that load points or counts, with units and classes."""
     loader, data = _points(run)
     if run.unit is None and run.classes is None:
         return loader, f"X = {data}"
@@ -141,7 +140,6 @@ def _points(run: Reproduction) -> tuple[str, str]:
 
 
 def _reading(run: Reproduction) -> dict[str, Any]:
-    """Options that the user gave for reading the file; a grid of counts has only ``part``."""
     said: dict[str, Any] = {"part": run.sheet, "skip": run.skip, "encoding": run.encoding}
     said["missing"] = run.missing or None
     names = ("part",) if run.counts else tuple(said)

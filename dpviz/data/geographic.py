@@ -157,7 +157,6 @@ def _beyond_90(bounds: Sequence[float]) -> bool:
 
 
 def _are_across_and_up(across: str, up: str) -> bool:
-    """Whether two names mean the horizontal and the vertical axis, in this order."""
     if _are_lon_and_lat(across, up):
         return True
     words = _axis_words(across), _axis_words(up)
@@ -171,7 +170,6 @@ def _axis_words(name: str) -> tuple[str, ...]:
 
 @lru_cache(1024)  # each picture asks several times for the same names
 def _are_lon_and_lat(lon: str, lat: str) -> bool:
-    """Whether names mean longitude and latitude; words for length and width count as a pair."""
     across, up = set(words_of(lon)), set(words_of(lat))
     lengths, widths = across & _LENGTH, up & _WIDTH
     others = (across - lengths) | (up - widths)
@@ -179,7 +177,6 @@ def _are_lon_and_lat(lon: str, lat: str) -> bool:
 
 
 def _are_named(lon: str, lat: str) -> bool:
-    """Whether the first name has a longitude and the second a latitude, even in longer words."""
     across, up = words_of(lon), words_of(lat)
     found = [not one.isdisjoint(words) for words in (across, up) for one in (LON_WORDS, LAT_WORDS)]
     if found == [True, False, False, True]:

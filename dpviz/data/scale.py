@@ -99,7 +99,6 @@ def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Sca
 
 
 def _lonlat(domain: Domain, *, swapped: bool) -> Scale | None:
-    """Scale of degrees at the middle latitude; None if the bounds are not in degrees."""
     lon, lat = domain.bounds[::-1] if swapped else domain.bounds
     if not (within(lon, 360) and within(lat, 90)):
         return None

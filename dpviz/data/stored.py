@@ -502,7 +502,6 @@ def _opened_text(
 
 
 def _goes_on_like(part: TextPart, numeric: Sequence[str], text: bytes) -> bool:
-    """Whether the numeric columns of a known text contain only numbers in this text, too."""
     from dpviz.data.explore.text import newlines, parsed
 
     floats = part.floats([part.names.index(one) for one in numeric])

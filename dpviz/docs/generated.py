@@ -213,7 +213,6 @@ def _own_methods(one: type) -> Iterator[tuple[str, Any]]:
 
 
 def _call(one: Any) -> str:
-    """Arguments of a call without annotations; for a dataclass, its fields with their defaults."""
     if isinstance(one, type) and is_dataclass(one):
         given = [
             field.name if field.default is MISSING else f"{field.name}={field.default!r}"
@@ -257,7 +256,6 @@ def _paragraphs(text: str) -> str:
 
 
 def _definitions(text: str) -> str:
-    """Definition list from the names in a section and the indented text below each name."""
     found: list[tuple[str, list[str]]] = []
     for line in text.splitlines():
         if line and not line.startswith(" "):
@@ -279,7 +277,6 @@ def inline(text: str) -> str:
 
 
 def _kind(rule: dict[str, Any]) -> str:
-    """Type of a field in a few words; an object that has its own table becomes a link."""
     if "$ref" in rule:
         name = rule["$ref"].rpartition("/")[2]
         return name if name in ("numbers", "labels") else f"[{name}](#{name})"

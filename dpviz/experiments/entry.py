@@ -329,7 +329,6 @@ class EntryRuns:
         yield "scores", np.array([found[name] for name in names])
 
     def _fitted(self, trial: Any, seed: int) -> Any:
-        """Run the estimator on records in the unit cube; centres outside of it move to a side."""
         assert self.estimator  # noqa: S101 - the caller's question
         domain, config = trial.material.domain, trial.config
         lows, sides = domain.lows, domain.highs - domain.lows

@@ -478,8 +478,6 @@ def differences(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Setting:
-    """Common settings of all rows of a data set, method, epsilon and step of the axis."""
-
     subject: Subject
     config: Configuration
     names: tuple[str, ...]
@@ -665,7 +663,6 @@ _OF_WORKER = LRUCache(_TRUE_RUNS)
 
 
 def _draw(part: _Part, true_runs: LRUCache = _OF_WORKER) -> _Drawn:
-    """Compute the rows of a part; collect InputErrors instead of raising them."""
     from threadpoolctl import threadpool_limits
 
     # Import the library first, because thread limits apply only to loaded libraries.

@@ -244,7 +244,6 @@ def dataset_of(estimator: object, points: Floats, units: ArrayLike | None) -> Da
 
 
 def _cap(estimator: object, has_units: bool) -> int:
-    """Cap on records per person; raise InputError if only a cap or only units are given."""
     cap: int | None = getattr(estimator, "cap", None)
     if not has_units:
         if cap not in (None, 1):

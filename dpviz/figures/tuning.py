@@ -206,7 +206,6 @@ def _ends(values: Floats, score: str) -> tuple[float, float]:
 
 
 def _steps(name: str, values: Sequence[float]) -> dict[str, Any]:
-    """Axis that shows its values at equal distances, even if the steps between them differ."""
     return marks.chart_axis(
         _axis(name),
         tickvals=list(range(len(values))),

@@ -148,7 +148,6 @@ class Areas:
 
 
 def _surface(shape: Any) -> Any:
-    """Return only the polygons of a repaired shape, with normal orientation."""
     import shapely
 
     parts = [one for one in shapely.get_parts([shape]) if one.geom_type.endswith("Polygon")]

@@ -195,7 +195,6 @@ def _start(
 def _partition(
     records: Records, space: Space, config: KMeansConfig, accountant: Accountant, epsilon: float
 ) -> Floats:
-    """Noisy means of K sets of records: slices of the list if published, random sets if sound."""
     K = config.clusters
     if config.variant == "published":
         values = records.slices(space, K)

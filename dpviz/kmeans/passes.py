@@ -199,8 +199,6 @@ def _assign(
 def _row_by_row(
     loop: Callable[..., object], points: Floats, fixed: tuple[Floats, ...], *rows: NDArray[Any]
 ) -> None:
-    """Call a loop for each chunk of points, with fixed arguments and its rows of other arrays."""
-
     def part(chunk: slice) -> None:
         loop(points[chunk], *fixed, *(one[chunk] for one in rows))
 
@@ -210,8 +208,6 @@ def _row_by_row(
 def _added_up(
     add: Callable[[slice, NDArray[Any]], None], chunks: list[slice], empty: NDArray[Any]
 ) -> NDArray[Any]:
-    """Sum of the tables that ``add`` fills, one per chunk, in the order of the chunks."""
-
     def part(chunk: slice) -> NDArray[Any]:
         table = np.zeros_like(empty)
         add(chunk, table)

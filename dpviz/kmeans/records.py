@@ -166,7 +166,6 @@ class Records:
         return HeldRows((self.points if space is None else self.scaled(space),), self.weights)
 
     def _table(self, space: Space | None, work: RowWork, *given: Any) -> NDArray[Any]:
-        """Return the only table of a data pass; the first arguments of ``work`` are given."""
         (table,) = self.rows(space).total(partial(work, *given))
         return table
 

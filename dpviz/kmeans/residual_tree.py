@@ -227,7 +227,6 @@ def _all_sums(weights: Weights, points: Floats) -> Tables:
 def _split(
     tree: Prototypes, want: int, offset: float, generator: np.random.Generator
 ) -> Prototypes:
-    """Split prototypes into ``want`` parts; prototypes with large errors may get one extra part."""
     m, d = tree.centers.shape
     parts = np.full(m, want // m)
     errors = np.maximum(tree.counts, 0) * tree.scales**2

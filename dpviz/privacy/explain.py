@@ -142,7 +142,6 @@ def _factor(epsilon: float) -> str:
 
 
 def _compared(neighbours: Neighbours, *, persons: bool) -> tuple[str, str]:
-    """Names of the two compared data sets (with and without the unit), and the size of the unit."""
     added, cap = neighbours.relation == "add_remove", neighbours.cap
     if persons:
         many = f"{cap} records of yours at most take" if cap > 1 else "one record of yours at most"

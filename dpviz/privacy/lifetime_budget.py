@@ -286,7 +286,6 @@ class Budget:
         return Log.begun(connection, secrets.token_hex(16)) if create else Log(connection)
 
     def _is_ours(self, connection: sqlite3.Connection) -> bool:
-        """Whether the file is a budget file with content; refuse foreign or damaged files."""
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION:
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -446,7 +445,6 @@ def _kept(origins: Sequence[Origin]) -> list[Origin]:
 
 
 def _lost(log: Log) -> str:
-    """Sentence if the key of the contents in a budget file is lost; otherwise ""."""
     known = [one.number for one in log.origins if one.is_content]
     with suppress(InputError, OSError):
         if not known or all(one.endswith(mark(_key())) for one in known):

@@ -143,7 +143,6 @@ def _stray_mark(name: str) -> bool:
 
 
 def _looks(name: str) -> set[str]:
-    """Appearances of a name without its format: as typed, in lower case and in upper case."""
     plain = " ".join(unicodedata.normalize("NFKC", name).split())
     stem = without_format(plain)
     return {_skeleton(one) for one in (stem, stem.casefold(), stem.upper())}

@@ -267,7 +267,6 @@ class SecureAccountant(Accountant):
         mechanism: _Mechanism,
         composition: Composition,
     ) -> Measurement:
-        """Record a spend with its certified epsilon; return the measurement for it."""
         # Epsilons that should sum to the budget may exceed it by rounding: reduce the last one.
         left = Fraction(self.budget) - _total(self._spends, (step, composition))
         self._spend(step, sensitivity, epsilon, mechanism.factor, composition)

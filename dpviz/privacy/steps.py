@@ -12,8 +12,6 @@ from dpviz.privacy.ledger import Spend, composed
 
 @dataclass(frozen=True, kw_only=True)
 class _Words:
-    """Texts for a step; ``short`` is empty if the step's own name is clear enough."""
-
     long: str
     short: str = ""
 

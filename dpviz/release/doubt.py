@@ -199,7 +199,6 @@ def _room(result: Mapping[str, Any]) -> Floats:
 
 
 def _beyond(document: Document) -> str:
-    """Clause for a release whose number of records, by its noisy counts, was not measured."""
     total = max(float(f"{np.sum(document['result']['counts']):.2g}"), 0.0)
     beyond = not 200 <= total <= 5_000
     return f" (this release has about {number(total)}, which was not measured)" * beyond
@@ -581,7 +580,6 @@ def _nulls(
     draws: int,
     more: float = 1.0,
 ) -> Iterator[Mapping[str, Any]]:
-    """Results of ``draws`` null sets, with ``more`` times the epsilon of the release."""
     family = FAMILIES[document["method"]["family"]]
     domain = Domain(tuple((float(lo), float(hi)) for lo, hi in document["domain"]["bounds"]))
     ledger, unknown = document["privacy"]["ledger"], document["parameters"].keys() - PARAMETERS

@@ -304,7 +304,6 @@ def _check_names(dataset: Dataset) -> None:
 
 
 def _on_areas(dataset: Dataset, areas: Areas) -> Dataset:
-    """The data with areas instead of cells; its columns are in the order of a map."""
     if dataset.counts is not None or dataset.ndim != 2:
         raise InputError("areas need records with two columns, for example longitude and latitude.")
     dataset = dataset.select(lon_first(dataset.columns))
@@ -344,7 +343,6 @@ def _check_budget(budget: Budget, source: str, epsilon: float) -> Account | None
 
 @contextmanager
 def _part(folder: Path) -> Iterator[Path]:
-    """Make a temporary folder beside the new folder, for writing; remove it after a failure."""
     try:
         part = folder.with_name(f"{folder.name}.part")
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -218,7 +218,6 @@ def _union(cells: Indices, borders: Sequence[Floats]) -> Geometry:
 
 
 def _of_centers(document: Document) -> tuple[list[Geometry], list[float]]:
-    """Part of the domain nearest to each centre, and the share of the domain that it covers."""
     bounds = document["domain"]["bounds"]
     centers = np.array(document["result"]["centers"], dtype=float)
     lows, highs = np.array(bounds, dtype=float).T

@@ -182,7 +182,6 @@ def _hash(content: bytes) -> str:
 
 
 def _values(document: Document, about: About, made: Mapping[str, bytes]) -> dict[str, Any]:
-    """Values of all templates: the document, words on it, and every fact by its name."""
     ledger, epsilon = document["privacy"]["ledger"], document["privacy"]["epsilon"]
     spent = epsilon + sum(one["epsilon"] for one in document.get("earlier", []))
     total = document.get("lifetime_budget")
@@ -318,7 +317,6 @@ _TYPES = {"csv": "text/csv", "geojson": "application/geo+json", "json": "applica
 
 
 def _croissant(values: Mapping[str, Any], made: Mapping[str, bytes]) -> str:
-    """Croissant 1.1 with its vocabulary for responsible AI."""
     about, fact = values["about"], values["fact"]
     described = [name for name in made if name.endswith((".csv", ".geojson"))]
     document: dict[str, Any] = {
@@ -377,7 +375,6 @@ def _record_set(table: _Table) -> dict[str, Any]:
 
 
 def _notebook(name: str, values: Mapping[str, Any]) -> str:
-    """Notebook of a script whose cells begin with a line ``# %%`` or ``# %% [markdown]``."""
     script = _templates().get_template(f"templates/{name}").render(values)
     cells = []
     for number, part in enumerate(re.split(r"^# %%", script, flags=re.MULTILINE)[1:]):

@@ -312,10 +312,7 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
 
 
 def _ground(frame: Frame, taken: Sequence[Box]) -> tuple[list[str], list[str]]:
-    """Coasts and borders, drawn below the clusters; cities and a scale bar, drawn above them.
-
-    ``taken``: boxes of the clusters' numbers, where nothing else should be drawn.
-    """
+    """Coasts and borders, below the clusters; cities and a scale bar, above; not in ``taken``."""
     scale, box = _scale(frame.columns, frame.bounds)
     if box is None or not in_degrees(frame.columns, frame.bounds):
         return [], _scale_bar(frame, scale, taken)[0]
@@ -335,10 +332,7 @@ def _scale(columns: Sequence[str], bounds: Bounds) -> tuple[Scale, Domain | None
 def _scale_bar(
     frame: Frame, scale: Scale, taken: Sequence[Box] = ()
 ) -> tuple[list[str], list[Box]]:
-    """Bar of a round length, exact at the middle latitude, and its box; empty if there is no unit.
-
-    The bar is in the first corner that is not ``taken``.
-    """
+    """Bar of a round length, exact at the middle latitude, in the first free corner; its box."""
     if not scale.metres or not scale.ratio:
         return [], []
     (west, east), _ = frame.bounds
@@ -399,7 +393,6 @@ def _coasts(frame: Frame, box: Domain) -> str:
 
 
 def _cities(frame: Frame, taken: Sequence[Box], *, grey: bool = False) -> list[str]:
-    """Largest cities and their names, outside the boxes ``taken``; paler if ``grey``."""
     (west, east), lat = frame.bounds
     colour = {"fill": blend(_INK, _GROUND, 0.7)} if grey else {}
     parts: list[str] = []
@@ -620,7 +613,6 @@ def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, l
 
 
 def _number_place(frame: Frame, feature: Mapping[str, Any], half: float) -> tuple[float, float]:
-    """Pixel position for the number of a cluster of cells: on its largest part, or beside it."""
     import shapely
 
     parts = [shapely.Polygon(rings[0], rings[1:]) for rings in _polygons(feature)]

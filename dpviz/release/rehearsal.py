@@ -471,7 +471,6 @@ def rehearse(
 def _best(
     made: _Draws, plan: Forecast, groups: Sequence[Sequence[Request]], few: int, judged: int
 ) -> Request:
-    """The best of all plans; this is the plan in use if no other plan is clearly better."""
     if _loss(plan) < _NEARER:
         return plan.request
     losses: dict[Request, tuple[float, float]] = {}
@@ -576,10 +575,7 @@ def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _matched(table: Ints, before: int, *, of_cells: bool) -> tuple[Mask, Mask, Mask]:
-    """Masks: found clusters (columns) that are true; true clusters (rows) found again; joined.
-
-    A joined cluster has most of its records in one larger cluster.
-    """
+    """Masks: found clusters (columns) that are true; true clusters (rows) found again; joined."""
     shared = table[before:, int(of_cells) :]
     rows, columns = optimize.linear_sum_assignment(shared, maximize=True)
     both = shared[rows, columns]

@@ -50,6 +50,7 @@ from dpviz.ui.session.address import (
     place_of,
 )
 from dpviz.ui.session.classroom import install
+from dpviz.ui.session.first_picture import stored
 from dpviz.ui.session.uploads import UPLOAD_LIMIT, coming
 
 if TYPE_CHECKING:
@@ -95,6 +96,9 @@ _HEADERS = {
 #: and its compiled form. Otherwise each page would fetch and compile the script again.
 _PLOTLY = re.compile(r"/component/[\w.]+/plotly\.min\.js")
 _KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
+
+#: Headers of a request that allow a compressed page, or no page if the browser has an older one.
+_WHOLE = (b"accept-encoding", b"if-none-match", b"if-modified-since")
 
 #: The page has no side bar before frame.js is loaded, and no style before page.css, so its parts
 #: would move. Browsers count shifts of invisible parts, except parts with opacity 0.
@@ -207,13 +211,17 @@ class Shield:
         page = "text/html" in given.get(b"accept", "")
         if page:
             _loading()
-            # The page must be in one piece and not compressed, so that a style can be added.
-            kept = [one for one in scope["headers"] if one[0] != b"accept-encoding"]
+            # The page must be whole and not compressed, so that a style and a picture can be added.
+            kept = [one for one in scope["headers"] if one[0] not in _WHOLE]
             scope = {**scope, "headers": kept}
 
         async def answer(message: Message) -> None:
             if page and b"</head>" in message.get("body", b""):
-                message = {**message, "body": message["body"].replace(b"</head>", _HIDDEN)}
+                body = message["body"].replace(b"</head>", _HIDDEN)
+                if picture := stored(scope["path"], scope["query_string"].decode("latin-1")):
+                    body = body.replace(b"<html", b"<html data-dpv-first")
+                    body = body.replace(b"</body>", picture + b"</body>")
+                message = {**message, "body": body}
             if message["type"] == "http.response.start":
                 found = message["status"] == 200 and _PLOTLY.search(scope["path"])
                 more = (*ours, _KEPT) if found and scope.get("query_string") else ours

@@ -77,10 +77,7 @@ def coherence(deviations: Floats, width: int) -> Floats:
 def _chance_if_even(
     released: Released, generator: np.random.Generator, level: float, *, hurried: bool = False
 ) -> float:
-    """Chance of such counts if records are spread evenly.
-
-    If ``hurried``, any chance below the level may be returned, as soon as it is certain.
-    """
+    """Chance of such counts if records are spread evenly; if ``hurried``, any below ``level``."""
     rough, rate = released.rough, released.rough_rate
     room = np.ones(rough.shape) if released.room is None else released.room
     share = room / room.sum()

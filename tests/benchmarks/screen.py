@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from statistics import median, quantiles
+from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Page, TimeoutError, sync_playwright
+from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
 
 from tests.browser.conftest import FLAGS, system_browser
 from tests.support import ROOT
@@ -32,7 +33,7 @@ WATCH = """() => { window.pressed = 0; window.latencies = []; window.paints = []
 
 
 @contextmanager
-def server() -> Iterator[str]:
+def server(**environment: str) -> Iterator[str]:
     """Run the app on a free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -40,8 +41,9 @@ def server() -> Iterator[str]:
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
     command += ["--server.port", str(port), "--server.address", "127.0.0.1"]
     process = subprocess.Popen(
-        command, cwd=ROOT, env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+        command, cwd=ROOT, env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
     url = f"http://127.0.0.1:{port}"
     try:
         for _ in range(300):
@@ -59,13 +61,9 @@ def server() -> Iterator[str]:
 def main() -> None:
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=system_browser(), args=FLAGS)
+        with TemporaryDirectory() as folder:
+            first_pictures(browser, folder)
         with server() as url:
-            page = browser.new_page(viewport={"width": 1280, "height": 720})
-            start = time.perf_counter()
-            page.goto(url)
-            page.wait_for_selector(".gtitle")
-            print(f"first plot after the server is up: {time.perf_counter() - start:.2f} s")
-            page.close()
             for link in (
                 "?data=gaussians&g=64",
                 "?data=gaussians&g=256",
@@ -82,6 +80,27 @@ def main() -> None:
                 print(f"{link}: {keys(page)}; {drag(page)}")
                 page.close()
         browser.close()
+
+
+#: Time at which the browser first painted something; the page is sent with a picture, or empty.
+PAINTED = "performance.getEntriesByName('first-contentful-paint')[0].startTime / 1000"
+
+
+def first_pictures(browser: Browser, folder: str) -> None:
+    """Open the start page of new servers: first without a stored picture, then with one."""
+    for turn in ("the first server", "the next server"):
+        with server(DPVIZ_HOME=folder) as url:
+            for tab in ("first tab", "next tab"):
+                page = browser.new_page(viewport={"width": 1280, "height": 720})
+                start = time.perf_counter()
+                page.goto(url)
+                sent = page.locator(".dpv-first").count()
+                page.wait_for_selector(".gtitle")
+                own = time.perf_counter() - start
+                painted = page.evaluate(PAINTED) if sent else own
+                print(f"{turn}, {tab}: first picture {painted:.2f} s, the page's own {own:.2f} s")
+                page.wait_for_timeout(1500)
+                page.close()
 
 
 def keys(page: Page, presses: int = 30) -> str:

@@ -10,6 +10,7 @@ from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import await_health, end, serve
 from tests.support.links import PAGES
+from tests.support.tiers import daily
 
 HEADLINE = ".dpv-headline"
 #: Records the sentence, and the position of everything below it.
@@ -347,3 +348,55 @@ def test_a_new_installation_draws_before_it_has_compiled(page, tmp_path, open_pa
     assert "follows" not in texts[-1]
     # The picture of the default method is in the place of the first picture.
     assert len({(top, height) for _, top, height in shown[len(shown) // 4 :]}) == 1
+
+
+#: Notes when and where the picture that the server sent is shown, and when the page has its own.
+SENT = """window.boxes = (parts) => [...document.querySelectorAll(parts)]
+  .map((one) => one.getBoundingClientRect()).filter((one) => one.width)
+  .map((one) => [one.x, one.y, one.right, one.bottom]);
+(function look() {
+  const sent = document.documentElement && boxes(".dpv-first > svg > svg > svg > rect:last-child");
+  if (sent?.length) window.sent ??= [performance.now(), sent];
+  if (document.querySelector(".gtitle")) window.own ??= performance.now();
+  window.both = window.own && sent.length && performance.now() - window.own;
+  requestAnimationFrame(look);
+})();"""
+
+
+@pytest.mark.parametrize(
+    ("page", "size"),
+    daily(
+        [(page, size) for page in ("", "kmeans")
+         for size in [(1280, 720), (390, 844), (1024, 768), (1366, 768), (600, 900), (1920, 1080),
+                      (2560, 1440)]],
+        lambda one: one in [("", (1280, 720)), ("kmeans", (390, 844))],
+    ),
+)  # fmt: skip
+def test_the_server_sends_the_picture_and_the_page_draws_it_in_the_same_place(first, page, size):
+    def watch(shown):
+        shown.set_viewport_size({"width": size[0], "height": size[1]})
+        shown.add_init_script(SENT)
+
+    drawn(first(page))
+    shown = drawn(first(page, before=watch)).page
+    at, sent = shown.evaluate("window.sent")
+    assert at < shown.evaluate("window.own")
+    assert not shown.evaluate("window.both")  # one picture at a time
+    maps = shown.evaluate("boxes('.plot .draglayer .nsewdrag')")
+    assert maps
+    for one, other in zip(sent, maps, strict=False):
+        assert one == pytest.approx(other, abs=9)
+    # After a step to another page and back, the page has its own picture only.
+    assert not shown.locator(".dpv-first").is_visible()
+
+
+def test_a_page_that_can_not_draw_does_not_keep_the_picture(first, open_page, app_url):
+    link = "?data=gaussians&method=privthr&epsilon=0.3"
+    drawn(first(link))
+
+    def broken(shown):
+        shown.route("**/plotly.min.js*", lambda route: route.abort())
+
+    shown = open_page(f"{app_url('app.py')}/{link}", before=broken).page
+    shown.get_by_text("This chart could not be drawn").wait_for()
+    assert not shown.locator(".dpv-first").is_visible()

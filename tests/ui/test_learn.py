@@ -11,7 +11,6 @@ import pytest
 
 from dpviz.data.samples import sample_names
 from dpviz.families import trial_of
-from dpviz.figures.theme import CLUSTERS
 from dpviz.figures.wavecluster.picture import picture_of as cell_picture
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.teaching.lessons.parser import filled
@@ -22,6 +21,7 @@ from dpviz.ui.learn.page import _MOST_STEPS, KNOWN
 from dpviz.ui.learn.pictures import picture_of
 from dpviz.ui.learn.step_state import start_of
 from dpviz.ui.learn.texts import sheet
+from tests.figures.test_svg import SVG, image_of, maps_of
 from tests.support import ROOT
 from tests.support.links import opened, parameters
 
@@ -118,18 +118,6 @@ def test_sheets_have_the_facts_of_the_screen_and_answers_for_the_teacher_alone()
     assert "…" not in student + teacher
 
 
-def squares_of(part: str, side: int) -> set[tuple[str, int, int]]:
-    """Colour and cell of each square in a panel of the picture."""
-    (corner,) = re.findall(r'^"(\d+)" y="(\d+)" width="(\d+)"', part)
-    x, y, width = map(float, corner)
-    found = set()
-    for path, colour in re.findall(r'<path d="([^"]+)" fill="(#\w+)"', part):
-        for a, b in re.findall(r"M([\d.]+) ([\d.]+)h", path):
-            across, down = (float(a) - x) * side / width, (float(b) - y) * side / width
-            found.add((colour, round(across), side - 1 - round(down)))
-    return found
-
-
 @pytest.mark.parametrize(
     ("name", "number"), [("noise", 2), ("one-person", 4), ("empty-cells", 2), ("a-claim", 1)]
 )
@@ -143,31 +131,33 @@ def test_the_picture_on_paper_is_the_run_of_the_screen(name: str, number: int):
         for part, one in zip(np.split(found, 2), (runs.truth, runs.private), strict=True):
             np.testing.assert_allclose(part[::-1].T, one.stages.counts, atol=0.05)
         return
-    left, right = picture.split("<rect x=")[1:]
+    maps = maps_of(picture)
     if name in ("one-person", "empty-cells"):
         # As on the screen, both maps have squares and numbers, and the right one has no dots.
-        shown = cell_picture(
-            trial_of(dataset, look.settings.config, dataset.domain), runs.private, "xy", "", "light"
-        )
-        colours = CLUSTERS["light"]
-        parts = zip((left, right), shown.labels, (True, False), strict=True)
-        for part, labels, dotted in parts:
-            assert squares_of(part, labels.shape[0]) == {
-                (colours[(labels[at] - 1) % len(colours)], *at)
-                for at in map(tuple, np.argwhere(labels))
-            }
-            names = re.findall(r">(\+?\d+)</text>", part)
-            wrong = shown.numbers[1][shown.fates.invented] if not dotted else ()
-            assert names == [
-                f"{'+' * (one in wrong)}{one}" for one in np.unique(labels[labels > 0])
-            ]
-            assert ('stroke-width="3"' in part) == dotted
-        # Strong squares have more records; numbers are inside of their clusters.
-        assert {'0.3"', '0.65"'} <= set(re.findall(r'fill-opacity="(.*?")', right))
+        trial = trial_of(dataset, look.settings.config, dataset.domain)
+        shown = cell_picture(trial, runs.private, "xy", "", "light")
+        wrong = {str(one) for one in shown.numbers[1][shown.fates.invented]}
+        for part, labels, invented in zip(maps, shown.labels, (set(), wrong), strict=True):
+            _, colours = image_of(part)
+            white = (colours[..., :3] == 255).all(axis=2)
+            each = colours.shape[0] // labels.shape[1]
+            squares = np.kron(labels.T > 0, np.ones((each, each), bool))
+            assert not white[squares].any()
+            if part is maps[1]:
+                assert white[~squares].all()
+                for label in np.unique(labels[labels > 0]):
+                    seen = {
+                        tuple(one)
+                        for one in colours[np.kron(labels.T, np.ones((each, each))) == label]
+                    }
+                    assert len(seen) <= 2  # strong squares have more records
+            names = ["".join(one.itertext()) for one in part.iter(f"{SVG}text")][1:]
+            numbers = {str(one) for one in np.unique(labels[labels > 0])}
+            assert {one.lstrip("+÷") for one in names} >= numbers
+            assert {one[1:] for one in names if one[0] == "+"} == invented
     else:
         clusters = runs.private.config.clusters
-        assert left.count("<path") == clusters
-        assert right.count("m-6-6l12 12") == clusters
+        assert [len(list(part.iter(f"{SVG}circle"))) >= clusters for part in maps] == [True, True]
 
 
 def look_of(name: str) -> Look:

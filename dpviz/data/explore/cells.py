@@ -130,7 +130,6 @@ class ArrowCells(TableCells):
         return marked
 
     def _decided(self, axis: int, mark: Style, *, by_comma: bool) -> Kind:
-        """Kind of numbers with ambiguous separators, decided by their range and other columns."""
         most = self._degrees.get(axis)
         if most is not None:  # with thousands separators they would not be degrees
             values = np.concatenate([as_numbers(one, mark)[0] for (one,) in self.blocks([axis])])
@@ -180,7 +179,6 @@ class NamedCells(Cells):
         return {**self._cells.marks(axes), **{mark: many for mark, many in found.items() if many}}
 
     def _holding(self, cells: pa.Array, marks: Collection[str]) -> Mask:
-        """Mask (m,) of the cells that contain one of these marks, as text or as a number."""
         if not holds_numbers(cells.type) and not holds_text(cells.type):
             return np.zeros(len(cells), dtype=bool)
         numbers = [one for mark in marks for one in self._marks[mark] if np.isfinite(one)]

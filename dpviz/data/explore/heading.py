@@ -105,7 +105,6 @@ def _column_kinds(sample: list[list[str]]) -> list[str]:
 
 
 def _fit(row: list[str], kinds: list[str]) -> tuple[int, int]:
-    """Number of cells in a row that have the kind of their column, and number of other cells."""
     found = [
         kind_of(cell) == kind for cell, kind in zip(row, kinds, strict=True)
         if kind != "text" and kind_of(cell)
@@ -149,7 +148,6 @@ def _heading(sample: list[list[str]], *, sure: bool) -> Heading:
 
 
 def _is_record(sample: list[list[str]], kinds: list[str]) -> bool:
-    """Whether the first row is a record, that is, its cells have the kinds of the cells below."""
     first = sample[0]
     right, wrong = _fit(first, kinds)
     if wrong or not right:

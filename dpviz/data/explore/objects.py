@@ -442,7 +442,6 @@ def _features(item: Any) -> tuple[list[dict[Any, Any]], Any]:
 
 
 def _pair(place: Any) -> tuple[float, float] | None:
-    """Coordinates of a point, NaN for an empty point; None if the value is not a point."""
     two = (place or [math.nan] * 2)[:2] if isinstance(place, list) else []
     fine = [float(one) for one in two if type(one) in (int, float) and not abs(one) > 1e300]
     return (fine[0], fine[1]) if len(fine) == 2 else None
@@ -466,7 +465,6 @@ def _array(values: list[Any]) -> pa.Array:
 
 
 def _united(parts: Sequence[pa.Array | pa.ChunkedArray]) -> pa.ChunkedArray:
-    """Join arrays; if types differ, numbers become floats, and all other values become text."""
     chunks = [one for part in parts for one in getattr(part, "chunks", [part])]
     kinds = {one.type for one in chunks} - {pa.null()}
     kind = pa.float64() if kinds == {pa.int64(), pa.float64()} else pa.large_string()

@@ -136,7 +136,6 @@ def _pair(column: pa.ChunkedArray, name: str) -> tuple[Floats, str] | None:
 
 
 def _looks_placed(cells: list[str], name: str) -> bool:
-    """Whether pairs of numbers are places: they have fractions, and brackets or a suitable name."""
     words = set(words_of(name))
     named = words & _PLACE_WORDS or (words & LON_WORDS and words & LAT_WORDS)
     brackets = sum(cell.strip()[0] in "([" for cell in cells) >= _MOSTLY * len(cells)
@@ -246,7 +245,6 @@ def _in_degrees(cells: pa.Array) -> Floats:
 
 
 def _parts(cell: str) -> list[str]:
-    """The two parts of a cell with degrees of latitude and longitude; [] for other cells."""
     if len(cell) > _LONG:
         return []
     found = re.fullmatch(r"(.*?[NSns])[\s,;]*(.*[EWew])|([NSns].*?)[\s,;]*([EWew].*)", cell.strip())

@@ -276,7 +276,6 @@ def parts_of(file: File) -> tuple[str, ...]:
 
 
 def _opened(file: File, options: Options) -> tuple[File, Options]:
-    """The chosen file of an archive, and options for it; any other file is returned unchanged."""
     file, tables = _seen(file)
     if file.format != "zip":
         return file, options

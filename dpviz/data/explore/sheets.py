@@ -59,7 +59,6 @@ def read_sheet(file: File, options: Options) -> Rows:
 
 
 def _asked(file: File, **asked: Any) -> Answer:
-    """Answer from a process with limits; the current process is used if it has limits."""
     if apart.limited:
         return sheet_answer(file.data, file.name, **asked)
     with closing(Upload(file.name, len(file.data), lambda: file.data, 0)) as upload:
@@ -173,7 +172,6 @@ def _texts(cells: Sequence[Any]) -> pa.Array:
 
 
 def _text(cell: Any) -> str | None:
-    """Text of a cell that is not a number; dates are in ISO 8601; None for an empty cell."""
     if isinstance(cell, datetime):
         near = cell + timedelta(milliseconds=500) if cell.year < 9999 else cell
         return near.isoformat(" ", "seconds").removesuffix(" 00:00:00")

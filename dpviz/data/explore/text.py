@@ -281,7 +281,6 @@ def _in_apostrophes(lines: list[str]) -> bool:
 
 
 def _usual(widths: list[int]) -> int:
-    """The most frequent number of fields; not 1 if a third of the lines have several fields."""
     several = [one for one in widths if one > 1]
     some = several if several and 3 * len(several) >= len(widths) else widths
     return Counter(some).most_common(1)[0][0]
@@ -357,7 +356,6 @@ def may_be_number(field: str, mark: str) -> bool:
 
 
 def _first(lines: list[str], widths: list[int], width: int) -> int:
-    """Position of the first line of usual width after which most lines have this width, too."""
     for at, found in enumerate(widths):
         below = [one for one in widths[at : at + 12] if one][:8]
         if found == width and sum(one == width for one in below) * 10 >= 7 * len(below):
@@ -600,7 +598,6 @@ def _end(lines: list[str], begin: int, form: Form) -> int:
 
 
 def _ragged(wrong: list[Wrong], form: Form, last: int) -> tuple[NamedRows, tuple[str, ...]]:
-    """Rows with an unusual number of fields; comments and lines below the table do not count."""
     written = [one for one in wrong if one[1].strip()]
     above = [one for one in written if one[0] <= last]
     below = written[len(above) :]

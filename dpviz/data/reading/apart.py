@@ -193,7 +193,6 @@ def _end_all() -> None:
 
 
 def _take() -> _Reader:
-    """Return the waiting reader, and start another one later; or return a new reader."""
     with suppress(IndexError):
         taken = _WAITING.pop()
         _later(_LATER, prepare)

@@ -132,7 +132,6 @@ class Cells:
         return "text"
 
     def _first_text(self, axis: int) -> str:
-        """The first text except NaN in the first cells of a column; '' if all are empty or NaN."""
         [cells] = next(self.blocks([axis]), [pa.nulls(0, pa.string())])
         texts = text_cells(cells[:_FIRST]).drop_null().to_pylist()
         return next((one for one in texts if one.lower() not in ("nan", "-nan")), "")

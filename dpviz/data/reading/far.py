@@ -183,7 +183,6 @@ def _without_few(values: Floats, keep: Mask) -> Mask:
 
 
 def _round(lo: float, hi: float, most: float) -> tuple[float, float]:
-    """Round bounds outwards to about a hundredth of the width; degrees stay within limits."""
     step = 10.0 ** (math.floor(math.log10(hi - lo)) - 2)
     digits = max(-round(math.log10(step)), 0)
     lo, hi = math.floor(lo / step) * step, math.ceil(hi / step) * step

@@ -150,7 +150,6 @@ def _answer(file: Reading, question: list[Any], output: BinaryIO) -> None:
 
 
 def _limit_memory(size: int) -> None:
-    """If the system allows it, forbid writing files, and limit memory by the size of the file."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -165,7 +164,6 @@ def _limit_memory(size: int) -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """If possible, let the system end this process when the next answer takes longer."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 

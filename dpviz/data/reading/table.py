@@ -275,7 +275,6 @@ class Table:
         return points, keep, found.named | self.ragged
 
     def _refusal(self, axes: list[int], rows: NamedRows, fine: int) -> InputError:
-        """Error for cells that are not numbers; if their rows are few, the error contains them."""
         mixed = [axis for axis in axes if self._is_mixed(axis)]
         worse = [axis for axis in mixed if self.columns[axis] not in self.nearly_numeric]
         few = not worse and 0 < rows.rows <= FEW * fine
@@ -302,7 +301,6 @@ class Table:
             )
 
     def _no_number(self, axis: int, way_out: str = "") -> InputError:
-        """Error for the first cell that is text, or may mean two numbers, in a column."""
         unclear = self.cells.kind(axis) == "unclear"
         # Search in the style of most cells; if all cells have it, search with decimal points.
         mark = self._mark(axis) or "point"
@@ -331,7 +329,6 @@ class Table:
         return next((mark for mark in marks if self._mostly(axis, mark)), None)
 
     def _mostly(self, axis: int, style: Style) -> bool:
-        """Whether all but a few of the first cells of a column are numbers in a style."""
         numbers = slips = seen = 0
         for (cells,) in self.cells.blocks([axis]):
             values, wrong = as_numbers(cells[: _LOOKED_AT - seen], style)
@@ -343,7 +340,6 @@ class Table:
         return numbers > 0 and slips <= FEW * numbers
 
     def _first(self, axis: int, what: Style | Literal["unclear"]) -> tuple[int, str] | None:
-        """Row and text of the first cell that is "unclear", or is not a number in the style."""
         start = 0
         for (cells,) in self.cells.blocks([axis]):
             if what == "unclear":

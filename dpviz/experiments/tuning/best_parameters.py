@@ -86,7 +86,6 @@ class ParameterMap(Displayed):
         return tuple(self._best_of((row, column) for column in columns)[1] for row in rows)
 
     def _best_of(self, cells: Iterable[Cell]) -> Cell:
-        """Best of some cells; of equal cells the cheapest, then the cell nearest to ``config``."""
         sign = 1 if BETTER[self.score] == "<=" else -1
         frugal = [axis for axis, name in enumerate(self.names) if name in _FRUGAL]
 

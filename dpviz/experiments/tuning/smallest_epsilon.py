@@ -215,7 +215,6 @@ def smallest_epsilon(
 
 
 def _first_of_all(met: Callable[[int], bool], n: int) -> int | None:
-    """First index at and after which the target is always met; all indices are tried."""
     failed = [place for place in range(n) if not met(place)]
     first = failed[-1] + 1 if failed else 0
     return first if first < n else None

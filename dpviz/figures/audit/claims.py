@@ -86,8 +86,6 @@ def _counts(histogram: Histogram) -> tuple[list[int], list[int]]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Bins:
-    """Positions of bars: equal distances for a few different values, a linear scale for many."""
-
     middles: Floats
     values: Floats
     width: float

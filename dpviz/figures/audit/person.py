@@ -87,7 +87,6 @@ def _map(joining: Joining, number: int, mode: Mode) -> list[marks.Trace]:
 
 
 def _cluster_numbers(joining: Joining, stages: Stages, mode: Mode) -> marks.Trace:
-    """Number of each cluster, on the cluster's cell that is farthest from the person's mark."""
     places = []
     for number in range(1, stages.n_clusters + 1):
         index = np.nonzero(stages.labels == number)

@@ -91,7 +91,6 @@ def _iterations(picture: KMeansPicture, last: int) -> StageCard:
 
 
 def _missing(picture: KMeansPicture, name: str, parameters: tuple[str, ...]) -> StageCard:
-    """Card of a stage without a picture, with the reason in about four words."""
     run = picture.private
     method = FAMILY.methods[run.config.method].card
     steps = {spend.step for spend in run.ledger}

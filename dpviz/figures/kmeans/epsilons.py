@@ -58,7 +58,6 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
 
 
 def _at(picture: KMeansPicture) -> list[tuple[float, KMeansPicture]]:
-    """Pictures of results of the same method at each epsilon; the run itself is one of them."""
     own, again = replace(picture, step=None), picture.again
     chosen = picture.private.config.epsilon
     if again is None:

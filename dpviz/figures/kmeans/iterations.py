@@ -96,7 +96,6 @@ def _chart_axes(
     more_across: dict[str, Any],
     more_up: dict[str, Any],
 ) -> None:
-    """Add the axes of a chart that does not show the domain: their names and further properties."""
     (left, right), height = place((0, 1), (panel - 1, panels))
     extent = (left + 0.04 * (panel > 1), right), height
     # Bars need a line at zero on the vertical axis only.
@@ -237,7 +236,6 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
 
 
 def _numbers(contours: Floats, words: list[str]) -> list[str]:
-    """Number of each cluster at the end of its curve; empty if another number is too near."""
     ends, least = contours[-1], _NUMBER * np.ptp(contours)
     names, last = [""] * len(ends), -np.inf
     for number in np.argsort(ends):
@@ -254,7 +252,6 @@ def _names(picture: KMeansPicture, steps: int) -> list[str]:
 
 
 def _errors(picture: KMeansPicture, run: KMeansRun) -> Floats:
-    """NICV of all records at each step of a run; empty for runs without iterations."""
     truth = picture.truth
     return truth.records.kept(
         ("errors of the path", run),

@@ -143,7 +143,6 @@ def _coloured(
 
 
 def _noisy_counts(picture: KMeansPicture, step: int) -> list[marks.Trace]:
-    """Private numbers of records below the private centres, if the run has such numbers."""
     # Centres close to each other or to a border have space only for their own number.
     counts, centers = picture.noisy_at(step), picture.centers_at(picture.private, step)
     if counts is None or len(centers) > _MOST_COUNTED:

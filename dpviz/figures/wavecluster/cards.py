@@ -93,7 +93,6 @@ def _noise(picture: WaveClusterPicture, run: Run) -> StageCard:
 
 
 def _mosaics(picture: WaveClusterPicture) -> Thumbnails:
-    """All subbands, placed as in their view; the details have a colour scale of their own."""
     bands = [band for level in picture.true.details for band in level.values()]
     ends = scale_end(picture.true.average), max(map(scale_end, bands))
 

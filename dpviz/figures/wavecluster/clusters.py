@@ -85,7 +85,6 @@ def _per_cell(picture: WaveClusterPicture) -> int:
 
 
 def _private_cells(picture: WaveClusterPicture) -> list[marks.Trace]:
-    """Cells of private clusters, dark if they have many records, and the true points over them."""
     # Everything except the overlay uses private numbers only.
     private, labels = picture.private, picture.labels[1]
     width, inside = picture.width(private.level), labels > 0
@@ -115,7 +114,6 @@ def _middle_cells(stages: Stages) -> NDArray[np.intp]:
 def _numbers(
     picture: WaveClusterPicture, cell: NDArray[np.intp], sizes: NDArray[np.int64], texts: list[str]
 ) -> marks.Trace:
-    """Numbers at clusters' cells, large clusters first; beside them for one or two cells."""
     shown = len(texts) if len(texts) <= _MOST_NUMBERS else _OF_MORE
     cell, sizes = cell[:shown], sizes[:shown]
     shape, width = picture.true.labels.shape, picture.width(picture.true.level)

@@ -217,7 +217,6 @@ def _colour_scales(
 def _hovered(
     picture: WaveClusterPicture, width: Band, shape: tuple[int, ...]
 ) -> dict[str, list[str]]:
-    """Intervals on both axes that the cells of a band cover, for hover texts."""
     # The browser combines texts of columns and of rows to texts of all cells (``_PLACE``).
     across, up = (
         _intervals(name, *bounds, float(step), cells)

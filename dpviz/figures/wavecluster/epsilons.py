@@ -47,7 +47,6 @@ def frame(picture: WaveClusterPicture) -> pd.DataFrame:
 
 
 def _at(picture: WaveClusterPicture) -> list[tuple[float, WaveClusterPicture]]:
-    """Pictures of runs of the same method at each epsilon; the run itself is one of them."""
     own, again = picture.run, picture.again
     if own is None or again is None:
         return [] if own is None else [(own.config.epsilon, picture)]

@@ -192,7 +192,6 @@ def _read_toml(data: bytes) -> dict[str, Any]:
 
 
 def _checked(table: object, types: Mapping[str, type], needed: tuple[str, ...]) -> dict[str, Any]:
-    """Check keys and types of a table; return the table with each text on one line."""
     if not isinstance(table, dict):
         raise InputError("a step is a table: begin it with [[steps]].")
     for key, value in table.items():

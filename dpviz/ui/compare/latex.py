@@ -70,7 +70,6 @@ def _numbers(frame: pd.DataFrame) -> list[list[str]]:
 
 
 def _decimals(errors: Floats, values: Floats) -> int:
-    """Decimals that show two digits of the median error; without errors, 4 digits of the values."""
     known, sizes = errors[errors > 0], np.abs(values[np.isfinite(values) & (values != 0)])
     if known.size:
         return 1 - math.floor(math.log10(np.median(known)))

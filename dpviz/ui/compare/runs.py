@@ -117,7 +117,6 @@ class SweepRequest:
 
     @property
     def _parameters(self) -> tuple[str, ...]:
-        """Columns, domain and parameters of each data set; values that all sets share come last."""
         found = {name: _settings_words(plan) for name, plan in self.plans.items()}
         first, *others = found.values()
         shared = [one for one in first if all(one in some for some in others)]
@@ -165,7 +164,6 @@ class SweepRequest:
 
 
 def _settings_words(plan: Plan) -> list[str]:
-    """Columns and domain of a one-data-set plan, and parameters that differ from defaults."""
     (subject,) = plan.subjects
     bounds = subject.bounds(plan.variant)
     ends = dict.fromkeys(

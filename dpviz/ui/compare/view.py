@@ -243,7 +243,6 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
 
 
 def _draws_of(charts: Sequence[Chart], plan: Plan) -> tuple[int, int]:
-    """Smallest and largest number of draws of a point; if there is no point, the plan's number."""
     found = [int(number) for chart in charts for number in chart.table["draws"]]
     return min(found, default=len(plan.seeds)), max(found, default=len(plan.seeds))
 
@@ -294,7 +293,6 @@ def _run_label(pieces: Sequence[Plan]) -> str:
 def _charts(
     state: CompareState, request: SweepRequest, tables: Mapping[str, pd.DataFrame]
 ) -> list[Chart]:
-    """Panels of scores and data sets; each epsilon has its own panel if the axis is not epsilon."""
     shown = [(one.title, name, state.get("score")) for name, one in request.subjects.items()]
     if state.get("view") == "scores":
         name = state.get("of")
@@ -523,7 +521,6 @@ def _behind(
 
 
 def _again_words(request: SweepRequest, *, python: bool) -> str:
-    """Say which lines repeat the runs, and in which folder they find a file; "" without a file."""
     sets = request.subjects.items()
     files = [file_words(request, one)[0] for one, of in sets if not is_sample(of)]
     named = [shown(one, 80) for one in files if not os.path.isabs(one)]  # full paths always work
@@ -540,7 +537,6 @@ def _titled(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
 
 
 def _alike(table: pd.DataFrame) -> list[str]:
-    """Titles of NICV / true and of scores that equal it in all rows; empty without such scores."""
     ends = ["mean", "median", "low", "high"]
     numbers = {name: part[ends].to_numpy() for name, part in table.groupby("score", sort=False)}
     first = numbers.pop("nicv_ratio", np.empty(0))
@@ -555,7 +551,6 @@ def _alike(table: pd.DataFrame) -> list[str]:
 def _show_differences(
     runs: pd.DataFrame, scores: Iterable[str], axis: Parameter, titles: Mapping[str, str]
 ) -> None:
-    """Show how each method differs, draw by draw, from the first method that has the score."""
     found = {name: differences(runs, name, axis.name) for name in scores if name in runs}
     parts = [table.assign(score=name) for name, table in found.items() if len(table)]
     if not parts:

@@ -166,7 +166,6 @@ def _kind(state: UrlState, identity: str, setting: str) -> None:
 def _boxes(
     state: UrlState, dataset: Dataset, identity: str, setting: str, *, look: bool = True
 ) -> None:
-    """Show one text box per column ("from, to"), which is empty until the user declares bounds."""
     token = f"{state.page}:{identity}:{state.epoch}"
     typed = st.session_state.setdefault(f"domain:typed:{token}", [0, setting])
     if typed[1] != setting:  # the program has set it, so new boxes start with this value
@@ -248,7 +247,6 @@ def _all_at_once(columns: Sequence[str], declare: Callable[[list[str]], None], k
 
 
 def _ranges(text: str, columns: Sequence[str]) -> list[str]:
-    """Texts of the bounds of each column; InputError if a list has another length."""
     rows = [row.strip() for row in re.split(r"[;\n]", text) if row.strip()]
     rows = [",".join(re.split(r"[,\s]+", row)) for row in rows]
     if len(rows) == 1:
@@ -274,7 +272,6 @@ def cut_out(state: UrlState, domain: str, *, seen: bool = False) -> None:
 
 
 def _degrees(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> set[Placed]:
-    """Possible orders of longitude and latitude; empty if the data have other columns."""
     if dataset.counts is not None or dataset.ndim != 2 or len(set(axes)) < 2:
         return set()
     names = [dataset.columns[axis] for axis in axes]
@@ -285,7 +282,6 @@ def _degrees(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> set[Pl
 
 
 def _city(state: UrlState, axes: tuple[int, int], degrees: set[Placed]) -> None:
-    """Show the city and the width that give the current box; a choice moves the box."""
     base, swapped, setting = f"{state.page}:domain:city", "latlon" in degrees, state.get("domain")
     box = Domain.parse(setting) if _is_typed(setting) else None
     # The fields follow the box, so they are empty if the box is not around a city.

@@ -101,7 +101,6 @@ def choices_of(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reason(state: DataState, name: str, value: Any) -> str:
-    """Reason why a page ignores a choice of another page; "" if it is used or changes nothing."""
     of_samples = state.page == "compare" and not state.has_own_data
     if name == METHODS_CHOSEN:
         return _reason_of_methods(state, value)

@@ -114,7 +114,6 @@ def by_name(columns: Sequence[str]) -> list[str]:
 
 
 def _turns(state: DataState, columns: Sequence[str]) -> bool:
-    """Whether longitudes may exceed 180: False if typed bounds end at 180 or below."""
     typed, across = state.get("domain"), longitude(columns)
     if across is None or typed in ("", "data", "declared"):
         return True

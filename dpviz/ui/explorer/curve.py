@@ -115,7 +115,6 @@ def _hand_over(known: str, curves: dict[str, tuple[_Key, Any]]) -> None:
 
 
 def _curves(state: UrlState, settings: RunSettings, family: Family, axis: str) -> list[_Drawn]:
-    """Curve of the method on the screen, and the curve of the second method if it has the axis."""
     configs, second = [settings.config], second_method(state)
     if second and axis in curve_axes(second):
         configs.append(_config_of(second, settings.config, family))
@@ -130,7 +129,6 @@ def _curves(state: UrlState, settings: RunSettings, family: Family, axis: str) -
 
 
 def _config_of(method: str, shown: Any, family: Family) -> Any:
-    """Configuration of a second method: its own defaults; all other values are as on the screen."""
     card = CARDS[method]
     variant = card.variant(shown.variant).name
     given = {one.name: getattr(shown, one.name) for one in card.parameters}
@@ -158,10 +156,7 @@ _ENDS = ("low", "high")
 
 
 def _data(drawn: Sequence[_Drawn], line: Line, here: float) -> dict[str, Any]:
-    """Lines, bands and words of the curves over one parameter, whose value is ``here``.
-
-    Heights are from 0 to 1.
-    """
+    """Lines, bands (heights 0 to 1) and words of curves; ``here`` is their parameter's value."""
     first = drawn[0].curve
     axis, score = PARAMETERS[first.plan.axis], SCORES[first.score]
     points = [one.curve.points for one in drawn]
@@ -213,7 +208,6 @@ def _data(drawn: Sequence[_Drawn], line: Line, here: float) -> dict[str, Any]:
 
 
 def _free_corner(lines: Sequence[Path]) -> str:
-    """Corner for the title: it has the most space between the edge of the picture and the lines."""
     places = [(at / (len(ends) - 1 or 1), y) for _, ends in lines for at, (_, y) in enumerate(ends)]
     halves = {
         "left": [y for share, y in places if share <= 0.5],

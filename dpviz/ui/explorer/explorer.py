@@ -52,6 +52,7 @@ from dpviz.ui.explorer.settings import (
 )
 from dpviz.ui.messages import errors_shown, plain_text, show_caption
 from dpviz.ui.page import live_part
+from dpviz.ui.session.first_picture import keep
 from dpviz.ui.session.job import Job, follow
 from dpviz.ui.session.state import MAX_SEED, Control, UrlState, choice, whole
 from dpviz.ui.tuning.panel import tuning_panel
@@ -62,7 +63,7 @@ from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.headline import show_board
 from dpviz.ui.widgets.parameters import has_slider, method_box, method_controls, take_defaults
 from dpviz.ui.widgets.readouts import Promise, Readout, show_ledger, show_reason
-from dpviz.ui.widgets.show import csv_button, lazy_expander, show_panels
+from dpviz.ui.widgets.show import csv_button, lazy_expander, show_panels, theme_mode
 from dpviz.ui.widgets.stamp import Stamp
 from dpviz.ui.widgets.strip import Choice, strip
 
@@ -416,6 +417,7 @@ class Explorer(ABC):
         # The strip comes after the note, because it marks the stage that broke the note's cluster.
         self._show_strip()
         self._show_picture(panels, note)
+        self._keep_first(panels)
         for caption in filter(None, self.captions()):
             show_caption(caption)
         if not embedded():
@@ -434,6 +436,14 @@ class Explorer(ABC):
         if self.job and not self.settings.curves:
             follow(self.job, lambda: None)
         return settled
+
+    def _keep_first(self, panels: Panels) -> None:
+        """Store the picture for the next visitors of this link, if it is the first of a session."""
+        state, settings = self.state, self.settings
+        first = state.fresh and not state.agreed and settings.curves and settings.settled
+        whole = self.coming is None and not self.is_sketch
+        if first and whole and settings.active.is_sample:
+            keep(state.page, (st.query_params.to_dict(), state.link()), panels, theme_mode())
 
     @property
     def _follows(self) -> str:

@@ -650,10 +650,7 @@ def _start_run(request: Request) -> Job:
 
 
 def _sketched(sketch: Sketch, truth: KMeansTruth, *, quickly: bool) -> KMeansTruth:
-    """Noise-free clustering of a sketch; known centres are the start, so clusters keep colours.
-
-    If no centres are known, ``quickly`` makes a start that needs no compiled code.
-    """
+    """True run of a sketch; known centres keep colours, ``quickly`` needs no compiled code."""
     latest = st.session_state.get(_LATEST)
     known = latest[1][0] if latest else None
     begun = None
@@ -689,7 +686,6 @@ def _run_beside(request: Request, *, cancelled: IsCancelled, **_: object) -> Fou
 
 
 def _known(request: Request) -> Found | None:
-    """Return the latest run, of the page or its job, if it belongs to this request, or None."""
     job = job_of(_JOB)
     if job is not None and job.result is not None:
         st.session_state[_LATEST] = (job.request, job.result)

@@ -98,7 +98,6 @@ def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
 
 
 def _logs(low: float, high: float, steps: Sequence[float]) -> list[float]:
-    """Ticks of a logarithmic axis: at most ten of the steps times powers of ten."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     found = [step * 10.0**power for power in powers for step in steps]
     found = [one for one in found if low * 0.999 <= one <= high * 1.001]
@@ -106,7 +105,6 @@ def _logs(low: float, high: float, steps: Sequence[float]) -> list[float]:
 
 
 def _evenly(low: float, high: float) -> list[float]:
-    """Ticks of a linear axis: at most seven multiples of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10((high - low) / 6 or 1))
     step = next(one * power for one in (1, 2, 5, 10) if (high - low) / (one * power) <= 6)
     first = math.ceil(low / step - 1e-9)

@@ -152,7 +152,6 @@ def second_method(state: UrlState) -> str:
 
 
 def _no_share(state: UrlState, card: Card, family: Family, place: DeltaGenerator) -> None:
-    """Instead of alpha, show how the method splits its budget; offer a method with alpha."""
     share, other = family.by_name["alpha"], family.with_parameter("alpha")
     with place:
         st.html(f'<p class="dpv-share"><b>{share.label}</b>{card.splits}</p>')

@@ -321,7 +321,6 @@ class WaveClusterExplorer(Explorer):
 
     @cached_property
     def _agreement(self) -> dict[str, float]:
-        """OCM and 2CE if they are quick or a job has computed them; otherwise empty."""
         method, each = st.session_state.get(_COST, ("", 0.0))
         known = method == self.closer.config.method
         seconds = each * self.runs.truth.source.counts.size if known else math.inf
@@ -544,8 +543,6 @@ def _price(scores: list[float], found: Run) -> str:
 def _timed_agreement(
     truth: Truth, settings: RunSettings, cancelled: IsCancelled | None = None, **_: object
 ) -> tuple[dict[str, float], float]:
-    """OCM and 2CE, and their seconds per cell; sessions share the results on sample sets."""
-
     def draw() -> tuple[dict[str, float], float]:
         begun = time.perf_counter()
         scores = truth.agreement(settings.config, settings.seed, cancelled)
@@ -565,7 +562,6 @@ def _promised_words(bounds: KBounds) -> str:
 
 
 def _theorem(bounds: KBounds) -> pd.DataFrame:
-    """Numbers of a theorem, as printed; a number that the theorem does not have is left out."""
     often = f"{bounds.printed:.0%} or more"
     known = {
         "k′ min": bounds.low,

@@ -136,6 +136,7 @@ const MARKS = {
   waits: () => EXPLORES.test(location.pathname) && !PLACES.picture() &&
     document.querySelector("[data-testid=stMain] h1") && !document.querySelector(FAULT),
   explorer: () => EXPLORES.test(location.pathname),
+  first: () => root.hasAttribute("data-dpv-first") && EXPLORES.test(location.pathname) && !document.querySelector(`.gtitle, .drawn, ${FAULT}`),
   lesson: () => document.querySelector(".dpv-lesson"),
   projector: () => document.querySelector(".dpv-projector"),
   ...PLACES,

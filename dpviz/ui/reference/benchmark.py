@@ -218,7 +218,6 @@ def _ends(cells: pd.DataFrame) -> str:
 
 
 def _real(cells: pd.DataFrame) -> pd.DataFrame:
-    """Cells of methods; answers that read no data are included only if there are no other cells."""
     own = cells[[not is_reference(method) for method in cells["method"]]]
     return cells if own.empty else own
 

@@ -84,7 +84,6 @@ def _cite(paper: Paper) -> None:
 
 
 def _table(shown: Sequence[Row], rows: Sequence[Row]) -> str:
-    """Table of the ``shown`` rows; a line above each kind of evidence counts all ``rows``."""
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in _COLUMNS)
     body = ""
     for name, sentence in headlines(rows).items():

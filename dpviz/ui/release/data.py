@@ -99,10 +99,7 @@ _ANSWERED = "release:answered for"
 
 
 def _forget_answers(state: DataState, chosen: FileChoice) -> None:
-    """Forget the answers on persons, and public numbers, if other data were loaded on any page.
-
-    The answers in a link stay.
-    """
+    """Forget answers on persons and public numbers, but no link's, if other data were loaded."""
     loaded = memory_of(released=True).loaded
     now = chosen.facts.name if chosen.facts else loaded and loaded.token[0]
     if st.session_state.get(_ANSWERED, now) != now and not state.fresh:

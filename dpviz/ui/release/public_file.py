@@ -60,7 +60,6 @@ def _key(file: Any, columns: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
 
 
 def _read(file: Any, columns: tuple[str, ...]) -> tuple[PublicData | None, str]:
-    """Public data with the columns of the release, or the reason why there are none."""
     upload = Upload(file.name, file.size, file.getvalue, UPLOAD_LIMIT)
     try:
         table = upload.table(unreadable="leave out")

@@ -149,7 +149,6 @@ def rehearsal_panel(
 
 
 def _controls(state: DataState, draft: ReleaseDraft, *, asks: bool) -> Plan:
-    """Show epsilon, the number of records and the expected clusters; return the plan."""
     left, middle, right = st.columns([1, 1, 2], vertical_alignment="bottom")
     family = draft.request.family
     boxes(state, family.by_name["epsilon"], draft.active.dataset.columns, left)
@@ -206,7 +205,6 @@ def _box(draft: ReleaseDraft) -> str:
 
 
 def _expect(state: UrlState, draft: ReleaseDraft, place: DeltaGenerator) -> None:
-    """Show the choice of the public data: made-up clusters, a sample set, or a public file."""
     columns = draft.active.dataset.columns
     fitting = [name for name in sample_names() if len(sample(name).columns) == len(columns)]
     kinds = {kind: _size_words(draft, kind) for kind in _SIZES}
@@ -389,7 +387,6 @@ def _maps(plan: Plan, draft: ReleaseDraft) -> None:
 
 
 def _warn_of_true(state: DataState, draft: ReleaseDraft, records: int) -> None:
-    """Name settings that were chosen while true results were shown; offer public values."""
     seen = seen_settings(state, draft, records)
     if not seen:
         return

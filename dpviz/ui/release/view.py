@@ -438,7 +438,6 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
 
 
 def _remaining(source: str, total: float | None) -> float:
-    """Rest of a source's lifetime budget; for a new source, the rest is the whole budget."""
     account = _account(source)
     return account.remaining if account else granted(total or _FIRST_TOTAL)
 

@@ -42,7 +42,6 @@ def show_board(
 
 
 def _word(word: Word) -> str:
-    """HTML of a button that highlights the pieces that a part of the sentence counts."""
     text = html.escape(word.text)
     if not word.kind:
         return text

@@ -77,10 +77,7 @@ _NAME = 16
 
 
 def _named_beside_ticks(layout: Mapping[str, Any]) -> dict[str, Any]:
-    """Horizontal axes with their name before the first number, if the name is short.
-
-    The maps end at the end of the window, so a name below the numbers would be outside the window.
-    """
+    """Horizontal axes with a short name before the first number; below, it would be cut off."""
     named = {}
     for name, axis in layout.items():
         title = axis.get("title") if name.startswith("xaxis") else None

@@ -98,7 +98,6 @@ def _label(
 
 
 def _sent(drawn: Thumbnail | None, palettes: list[tuple[str, ...]]) -> dict[str, Any] | None:
-    """Cells in base64, row by row from the top, and the number of their palette."""
     if drawn is None:
         return None
     if drawn.palette not in palettes:

@@ -61,7 +61,6 @@ def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: flo
 
 
 def _fitting(splits: Floats, degree: int) -> Indices:
-    """Coarsen all cells by the same factor if a large budget would give too many leaves."""
     total = float((splits**degree).sum())
     if total > _MOST_LEAVES:
         splits = np.maximum(np.floor(splits * (_MOST_LEAVES / total) ** (1 / degree)), 1)
