@@ -124,9 +124,12 @@ $(VENV)/run.stamp: $(VENV)/made.stamp requirements.txt
 	touch $(VENV)/installing
 	$(PIP) install -r requirements.txt
 	rm $(VENV)/installing
-	@# Compile now, so that the first visit of a page is fast; compiled code is stored on disk.
+	@# Compile and draw now, so that the first visit of a page is fast; compiled code and first
+	@# pictures are stored on disk.
 	-for method in twostage dprefine mcmc; do \
 	  $(BIN)/python -m dpviz run gaussians --method $$method --json > /dev/null; done
+	-for page in wavecluster kmeans; do $(BIN)/python -c "from streamlit.testing.v1 import AppTest; \
+	  AppTest.from_file('app.py').switch_page('pages/$$page.py').run(timeout=60)" 2> /dev/null; done
 	touch $@
 
 $(VENV)/test.stamp: $(VENV)/run.stamp tests/requirements.txt
