@@ -58,10 +58,7 @@ def svg(
         below = f'y="{TOP}" width="{wide:g}" height="{high:g}" overflow="visible"'
         starts = [slot * (side + _GAP) / wide for slot in range(len(shown))]
         ends = [[start, start + side / wide] for start in starts]
-    parts = [
-        _panel(panels, number, start, end, mode)
-        for number, (start, end) in zip(shown, ends, strict=True)
-    ]
+    parts = [_panel(panels, number, one, mode) for number, one in zip(shown, ends, strict=True)]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" fill="{INK[mode]}" '
         f'font-family="Source Sans,sans-serif" font-size="{_HEADING}">'
@@ -70,8 +67,8 @@ def svg(
     )
 
 
-def _panel(panels: Panels, number: int, start: float, end: float, mode: Mode) -> str:
-    axes = on(number)
+def _panel(panels: Panels, number: int, ends: Sequence[float], mode: Mode) -> str:
+    axes, (start, end) = on(number), ends
     x, y = (panels.layout[f"{axis}axis{suffix(number)}"]["range"] for axis in "xy")
     heading = "".join(
         f'<text y="-6">{_tagged(one["text"])}</text>'

@@ -477,9 +477,11 @@ def test_a_running_audit_is_cancelled(app):
     press(test, "Run the audit")
     assert test.session_state[ONE].running
     assert not any(one.label == "Run the audit" for one in test.button)
+    assert any(one.value.startswith("The audit is running.") for one in test.info)
     press(test, "Cancel the audit")
     finish(test, ONE)
     assert test.session_state[ONE].cancelled
+    assert any(one.value.startswith("Press “Run the audit”") for one in test.info)
     assert any(one.startswith("Stopped") for one in bars(test))
     assert strip(test) == ""
     assert any(one.label == "Run the audit" for one in test.button)

@@ -316,7 +316,8 @@ def _result(state: UrlState) -> None:
         "the claim (wrong at most once in 100 audits). A bound below the claim proves nothing."
     )
     if result is None:
-        running = current_job(_JOB, _request(state)) is not None
+        job = current_job(_JOB, _request(state))
+        running = job is not None and job.running
         how = "The audit is running." if running else "Press “Run the audit” to measure this claim."
         st.info(f"{how} {limits}", icon=":material/policy:")
     else:
