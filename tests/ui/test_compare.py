@@ -7,6 +7,7 @@ import shlex
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from threading import Event
 from urllib.parse import parse_qsl
 
@@ -1535,6 +1536,28 @@ def test_table_and_figure_are_there_for_latex(app):
         assert thin == (means if line == "both" else [])
         assert ("Thin lines: means." in drawn) == (line == "both")
     assert "( )" not in text + drawn
+
+
+@pytest.mark.parametrize(
+    ("methods", "named"), [("privthr,twostage", ["PrivTHR"]), ("twostage", [])]
+)
+def test_the_caption_for_latex_names_methods_that_differ_from_their_papers(
+    app, monkeypatch, methods, named
+):
+    captions = []
+
+    def recorded(function, *given, **words):
+        if function is latex_table_of:
+            captions.append(words["caption"])
+        return partial(function, *given, **words)
+
+    monkeypatch.setattr(view, "partial", recorded)
+    finish(app(**SMALL, methods=methods))
+    assert captions
+    for caption in captions:
+        _, said, names = caption.partition(" As run by dpviz, with differences from the papers: ")
+        assert bool(said) == bool(named)
+        assert names == "".join(f"{one}." for one in named)
 
 
 def test_a_large_score_does_not_round_the_others_away(app):

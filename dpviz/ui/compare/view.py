@@ -600,9 +600,11 @@ def _show_latex(request: SweepRequest, charts: Sequence[Chart], title: str, line
     cards = [CARDS[name] for name in request.any.methods]
     axis = PARAMETERS[request.any.axis]
     changed = [one.title for one in cards if one.deviations and one.origin != "ours"]
-    ours = f" As run by dpviz, with differences from the papers: {series(changed)}."
+    caption = f"{title}. {request.stamp.line}."
+    if changed:
+        caption += f" As run by dpviz, with differences from the papers: {series(changed)}."
     words = {
-        "caption": f"{title}. {request.stamp.line}.{ours * bool(changed)}",
+        "caption": caption,
         "label": "dpviz-compare",
         "cited": ",".join(keys(*cards)),
     }
