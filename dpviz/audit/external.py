@@ -604,7 +604,6 @@ def _compared(audited: _Audited, again: _Audited) -> tuple[bool, list[str]]:
 
 
 def _gain(sides: Sequence[list[_Row]], delta: float) -> tuple[list[str], float]:
-    """Names of the scores, and the cautious bound that these choosing runs prefer."""
     names, without, joined, _ = _scored(sides, len(sides[0]))
     return names, best_event(without, joined, delta)[0]
 

@@ -128,7 +128,6 @@ class Replay(_Built):
         return found
 
     def _chain(self, *_: object) -> tuple[Floats, ...]:
-        """Return only the coarsest release."""
         return (self._remaining.pop(0),)
 
     def finer(self, gradual: Gradual, level: int) -> Floats:

@@ -191,7 +191,6 @@ def _note_problems(budget: Budget) -> bool:
 
 
 def _payer(given: argparse.Namespace, budget: Budget, named: str, data: Dataset | Stored) -> str:
-    """Source whose budget is debited; known files keep their source, even if they were renamed."""
     if given.source is not None:
         return named
     owner = budget.owner(data.origins, proposed=named)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from dpviz.data.samples import load_sample, sample
 from dpviz.families import FAMILIES, trial_of
+from dpviz.family.card import Card
 from dpviz.figures.registry import PICTURES
 from dpviz.figures.svg import svg
 
@@ -27,11 +28,13 @@ _CENTRES = (
 )
 
 
-def caption(method: str, *, centres: bool) -> str:
+def caption(card: Card, *, centres: bool) -> str:
     """Return the sentence below the picture of a method."""
+    if not card.spends:
+        return f"{sample(DATA).title}: the clusters of {card.title}, without noise."
     return (
         f"{sample(DATA).title}: true clusters on the left, one draw at ε = {EPSILON:g} on the "
-        f"right ({method}, seed {SEED}). {_CENTRES if centres else _CELLS}."
+        f"right ({card.title}, seed {SEED}). {_CENTRES if centres else _CELLS}."
     )
 
 

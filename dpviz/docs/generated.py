@@ -109,7 +109,7 @@ def method_text(card: Card) -> str:
     }
     text: str = _templates().get_template("method.md.j2").render(
         card=card, family=family, default=default, costs=costs, parts=parts,
-        caption=figures.caption(card.title, centres="center" in family.found),
+        caption=figures.caption(card, centres="center" in family.found),
         sections=[(heading, texts) for heading, texts in sections.items() if texts],
         sets=", ".join(dict.fromkeys(f"{row.title} ({row.records:,} records)" for row in costs)),
     )  # fmt: skip

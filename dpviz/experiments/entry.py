@@ -202,7 +202,6 @@ def _cell(part: pd.DataFrame, data: str, epsilon: float, score: str, *, lower: b
 
 
 def _scores(family: Family) -> tuple[str, ...]:
-    """Fast scores of the benchmark, and NICV, from which the ratio to the best is computed."""
     wanted = ("nicv", *SCORES)
     return tuple(name for name in wanted if name in family.quick)
 

@@ -37,8 +37,8 @@ def can_draw(panels: Panels) -> bool:
     """Whether :func:`svg` draws the figure: two maps, with one flat colour per code."""
     flat = (one["type"] == "scatter" or "zmax" in one or not one.get("opacity", 1)
             for one in panels.data)  # fmt: skip
-    meta = panels.layout.get("meta", {})
-    return (meta.get("rows"), meta.get("across")) == (1, 2) and all(flat)
+    rows = panels.layout.get("meta", {}).get("rows")
+    return rows == 1 and "xaxis3" not in panels.layout and all(flat)
 
 
 def svg(

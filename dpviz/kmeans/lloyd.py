@@ -136,7 +136,6 @@ def _iterate(
 
 
 def _shares(config: KMeansConfig, epsilon: float, steps: int) -> tuple[float, ...]:
-    """Return the budget of each step; published halving does not spend the whole budget."""
     whole = config.variant == "sound"
     return budgets(config.schedule or "uniform", epsilon, steps, whole=whole)
 

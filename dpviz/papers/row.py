@@ -167,7 +167,6 @@ class Claim:
 
 
 def _spelled(text: str) -> str:
-    """Write "3.5e-11" as "3.5 × 10⁻¹¹"."""
     return re.sub(r"\b\d[\d.]*e[+-]\d+", lambda one: readable(float(one[0])), text)
 
 

@@ -333,8 +333,6 @@ class Budget:
 
 @dataclass(frozen=True)
 class _Place:
-    """A file by its real name, and values that distinguish it from other files with that name."""
-
     path: Path
     device: int
     number: int

@@ -239,7 +239,6 @@ def _templates() -> Environment:
 
 
 def _code(text: str) -> str:
-    """Name of a column as code, for Markdown; the registry refuses two backslashes."""
     return "`" + re.sub(r"\\+", r"\\", printable(text).replace("`", "'").replace("\n", " ")) + "`"
 
 
@@ -427,5 +426,4 @@ def _without_empty_resources(_: Any, pdf: Any) -> None:
 
 
 def _refuse(url: str, *_: object) -> NoReturn:
-    """Load nothing: the page needs no other file."""
     raise ValueError(url)

@@ -321,7 +321,6 @@ def _ground(frame: Frame, taken: Sequence[Box]) -> tuple[list[str], list[str]]:
 
 
 def _scale(columns: Sequence[str], bounds: Bounds) -> tuple[Scale, Domain | None]:
-    """Scale and bounds of a map; unknown if the bounds are too narrow for double precision."""
     try:
         box = Domain(tuple((float(lo), float(hi)) for lo, hi in bounds))
     except InputError:

@@ -50,7 +50,7 @@ from dpviz.ui.session.address import (
     place_of,
 )
 from dpviz.ui.session.classroom import install
-from dpviz.ui.session.first_picture import stored
+from dpviz.ui.session.first_picture import with_picture
 from dpviz.ui.session.uploads import UPLOAD_LIMIT, coming
 
 if TYPE_CHECKING:
@@ -218,10 +218,8 @@ class Shield:
         async def answer(message: Message) -> None:
             if page and b"</head>" in message.get("body", b""):
                 body = message["body"].replace(b"</head>", _HIDDEN)
-                if picture := stored(scope["path"], scope["query_string"].decode("latin-1")):
-                    body = body.replace(b"<html", b"<html data-dpv-first")
-                    body = body.replace(b"</body>", picture + b"</body>")
-                message = {**message, "body": body}
+                asked = scope["query_string"].decode("latin-1")
+                message = {**message, "body": with_picture(body, scope["path"], asked)}
             if message["type"] == "http.response.start":
                 found = message["status"] == 200 and _PLOTLY.search(scope["path"])
                 more = (*ours, _KEPT) if found and scope.get("query_string") else ours

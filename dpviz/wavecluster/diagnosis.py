@@ -225,7 +225,6 @@ class Diagnostics:
 
     @cached_property
     def _replaced(self) -> dict[Stage, Mask]:
-        """Return the significant cells for each stage: threshold and later stages are true."""
         d = self.true.threshold.value
         return {
             "counts": significant_cells(self._own_noise, d),

@@ -143,6 +143,8 @@ def test_other_figures_are_not_drawn() -> None:
     assert drawn == {"clusters": True, "details": False}
     assert not can_draw(wavecluster.panels(scene(), "counts"))  # it has a colour bar
     assert not can_draw(wavecluster.panels(scene(), "overview"))
+    several = {**panels_of([], []).layout, "xaxis3": {}}  # as with three epsilons
+    assert not can_draw(Panels(data=[], layout=several))
 
 
 def test_one_map_alone_has_half_of_the_width() -> None:

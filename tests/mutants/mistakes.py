@@ -781,6 +781,19 @@ MISTAKES: dict[str, Mistake] = {
         the_step_jumps_while_it_is_filled_in=("if not asked_step(state):", "if state.given:"),
     ),
     **_of(
+        "ui/explorer/explorer.py",
+        "ui/test_stored_picture.py",
+        own_data_are_stored=("of_link = active.is_sample and", "of_link = True and"),
+        own_lines_are_stored=(" or active.ground.own)", ")"),
+        a_moved_slider_is_a_first_picture=(" and _BEGUN not in st.session_state", ""),
+    ),
+    **_of(
+        "figures/svg.py",
+        "figures/test_svg.py",
+        cells_are_upside_down=("codes.reshape(z.shape)[::-1]", "codes.reshape(z.shape)"),
+        lines_join_over_a_gap=("begins = bool(np.isnan(a))", "begins = False"),
+    ),
+    **_of(
         "ui/session/uploads.py",
         "ui/test_uploads.py",
         what_is_on_its_way_does_not_count=(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner import RerunData
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 from dpviz.base.home import home
+from dpviz.data.background import read_background
 from dpviz.server import web
 from dpviz.ui.explorer import PREPARED
 from dpviz.ui.session import first_picture
-from dpviz.ui.session.first_picture import stored
+from dpviz.ui.session.first_picture import with_picture
 from tests.support import APP, coroutines
 from tests.support.links import opened
 from tests.ui.test_wavecluster import figure_head
@@ -25,6 +29,15 @@ QUICK = {"data": "tiny8", "method": "privthr", "epsilon": "0.5"}
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPVIZ_HOME", str(tmp_path / "home"))
+
+
+PAGE = b"<html lang='en'><head></head><body></body></html>"
+
+
+def stored(path: str, query: str) -> bytes:
+    """What the server adds to a page."""
+    page = with_picture(PAGE, path, query)
+    return b"" if page == PAGE else page
 
 
 def files() -> list[Path]:
@@ -51,6 +64,7 @@ def test_a_page_is_sent_with_the_picture_of_its_link(page: str) -> None:
     other = {"wavecluster": "kmeans", "kmeans": "wavecluster"}[page]
     assert not stored(f"/{other}", urlencode(link))
     assert not stored(f"/{page}", urlencode({**link, "seed": 7}))
+    assert not stored(f"/{page}", urlencode({**link, "epsilon": ""}))
     assert not stored(f"/{page}", urlencode({**link, "embed": "true"}))
     assert not stored(f"/{page}", "")
 
@@ -62,10 +76,11 @@ def test_the_start_page_has_its_picture() -> None:
     assert stored("/", "") == stored("/wavecluster", "") == stored("/below/a/path/wavecluster", "")
 
 
-def test_a_visit_after_other_pages_or_moves_stores_nothing() -> None:
-    test = opened("kmeans", {"data": "tiny8", "method": "dplloyd"})
+@pytest.mark.parametrize(("page", "number"), [("kmeans", 2), ("release", 0)])
+def test_a_visit_after_other_pages_or_moves_stores_nothing(page: str, number: int) -> None:
+    test = opened(page, {"data": "tiny8"} | ({"method": "dplloyd"} if number else {}))
     before = files()
-    assert len(before) == 2  # one for the link as it was given, one for the full link
+    assert len(before) == number  # one for the link as it was given, one for the full link
     test.query_params.clear()
     test.switch_page("pages/wavecluster.py").run()  # takes over the data set
     assert "tiny8" in link_of(test)["data"]
@@ -74,22 +89,64 @@ def test_a_visit_after_other_pages_or_moves_stores_nothing() -> None:
     assert files() == before
 
 
+def test_a_moved_slider_stores_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = opened("wavecluster", QUICK)
+    before = [(one, one.read_bytes()) for one in files()]
+    assert len(before) == 2
+    # As in a browser, a slider runs only the part of the page with the explorer.
+    kept = test._fragment_storage
+    parts = [one for one in kept._fragments if kept._parent_by_id.get(one) is None]
+    monkeypatch.setattr(
+        local_script_runner, "RerunData", partial(RerunData, fragment_id_queue=parts)
+    )
+    monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)  # here, a part has no pages
+    test.session_state["wavecluster:epsilon"] = 5.0
+    assert not test.run().exception
+    assert link_of(test)["epsilon"] == "5"
+    assert [(one, one.read_bytes()) for one in files()] == before
+
+
 def test_pictures_of_own_data_are_never_stored() -> None:
     rows = np.random.default_rng(1).random((300, 2))
     table = "a,b\n" + "\n".join(f"{a:.3f},{b:.3f}" for a, b in rows)
     test = opened("wavecluster", {"data": "own", "method": "privthr"})
     test.file_uploader(key="own:file").set_value(("own.csv", table.encode(), "text/csv")).run()
-    # A new link in the same session is read like the first one, and shows the same own data.
-    test.query_params.clear()
-    test.query_params.update({"data": "own", "method": "privthr", "epsilon": "0.9"})
-    test.run()
-    assert "own.csv" in figure_head(test)["figure"]["layout"]["title"]["text"]
-    assert link_of(test)["epsilon"] == "0.9"
-    assert not files()
-    test.query_params.clear()
+    # A new link is read like the first one, and shows the same own data.
+    for link, number in (({"data": "own", "method": "privthr", "epsilon": "0.9"}, 0), (QUICK, 2)):
+        del test.session_state["app:begun"]
+        test.query_params.clear()
+        test.query_params.update(link)
+        test.run()
+        named = "own.csv" in figure_head(test)["figure"]["layout"]["title"]["text"]
+        assert named == (number == 0)
+        assert link_of(test)["epsilon"] == link["epsilon"]
+        assert len(files()) == number
+
+
+def test_own_lines_below_the_map_are_never_stored() -> None:
+    shape = {"type": "LineString", "coordinates": [[0.1, 0.1], [0.9, 0.7]]}
+    lines = read_background(json.dumps(shape).encode(), "farm.geojson")
+    test = AppTest.from_file(APP, default_timeout=120)
+    test.session_state["map:own"] = {"token": "x", "lines": lines}
     test.query_params.update(QUICK)
-    test.run()
-    assert len(files()) == 2  # of the sample set
+    test.switch_page("pages/wavecluster.py").run()
+    assert not test.exception
+    drawn = figure_head(test)["figure"]["data"]
+    assert any(one.get("line", {}).get("width") == 1.5 for one in drawn)
+    assert not files()
+
+
+def test_a_corrected_link_stores_nothing() -> None:
+    test = opened("wavecluster", {**QUICK, "epsilon": "-3"})
+    assert not test.exception
+    assert not files()
+
+
+@pytest.mark.parametrize("link", [{"view": "epsilons"}, {"view": "counts"}, {"data": "checkins"}])
+def test_only_two_maps_of_few_lines_are_stored(link: dict[str, str]) -> None:
+    assert not opened("wavecluster", {**QUICK, "method": "privthr", **link}).exception
+    assert all(len(one.read_bytes()) < 10**5 for one in files())
+    assert len(files()) == 2 * (link == {"data": "checkins"} and bool(files()))
 
 
 def test_a_changed_program_has_no_picture_and_old_ones_go(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +155,7 @@ def test_a_changed_program_has_no_picture_and_old_ones_go(monkeypatch: pytest.Mo
     old = files()
     for one in old:
         os.utime(one, (0, 0))
-    monkeypatch.setattr(first_picture, "_program", lambda: "another")
+    monkeypatch.setattr(first_picture, "_PROGRAM", "another")
     assert not stored("/wavecluster", urlencode(QUICK))
     monkeypatch.setattr(first_picture, "_MOST", 2)
     opened("wavecluster", QUICK)
@@ -129,8 +186,7 @@ def test_the_server_adds_the_picture_to_the_page_alone() -> None:
             if accept == b"text/html":
                 assert [name for name, _ in scope["headers"]] == [b"host", b"accept"]
             await send({"type": "http.response.start", "status": 200, "headers": []})
-            body = b"<html lang='en'><head></head><body></body></html>"
-            await send({"type": "http.response.body", "body": body})
+            await send({"type": "http.response.body", "body": PAGE})
 
         async def send(message) -> None:  # type: ignore[no-untyped-def]
             got.append(message.get("body", b""))
@@ -142,7 +198,7 @@ def test_the_server_adds_the_picture_to_the_page_alone() -> None:
         return b"".join(got)
 
     page = sent("/wavecluster", urlencode(QUICK))
-    assert page.startswith(b"<html data-dpv-first lang")
+    assert page.startswith(b'<html data-dpv-first="light" lang')
     assert page.endswith(b"</svg>\n</div></body></html>")
     for other in (sent("/kmeans", urlencode(QUICK)), sent("/wavecluster", "data=%FF")):
         assert b"dpv-first" not in other

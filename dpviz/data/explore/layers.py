@@ -114,7 +114,6 @@ def layer_names(file: File) -> tuple[str, ...]:
 
 
 def _opened(data: bytes, name: str, part: str | None) -> tuple[bytes, list[str]]:
-    """Bytes that GDAL may read, and the names of the layers that may contain points."""
     if not data.startswith(ZIP):
         return _layers(_checked(data, name), name, len(data))
     try:

@@ -287,7 +287,6 @@ def _usual(widths: list[int]) -> int:
 
 
 def _mark(lines: list[str], name: str, quote: str) -> str:
-    """The best separator; decimal commas are not separators."""
     fits = {mark: _fit(lines, mark, quote) for mark in MARKS}
 
     def other(fine: Callable[[_Fit], bool]) -> str:

@@ -86,7 +86,6 @@ def note_on(
 
 
 def _far_from(inside: NDArray[np.bool_]) -> list[int]:
-    """Corner of a map that is far from these cells: 1 for the right side, and 1 for the bottom."""
     across, up = (
         2 * at.mean() < side for at, side in zip(np.nonzero(inside), inside.shape, strict=True)
     )

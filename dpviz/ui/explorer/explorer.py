@@ -72,6 +72,9 @@ FIRST_EPSILON = 0.02
 
 _save_picture = component("save_picture")
 
+#: Session entry: whether a session has begun to show an explorer.
+_BEGUN = "app:begun"
+
 #: Text in place of a number that belongs to the previous settings.
 _MISSING = "–"
 
@@ -218,7 +221,8 @@ class Explorer(ABC):
         curves: bool,
     ) -> bool:
         """Show the sliders (``curves`` adds curves) and the run; return False during a drag."""
-        settled = False
+        settled, first = False, state.fresh and _BEGUN not in st.session_state
+        st.session_state[_BEGUN] = True
         with st.container(key="explorer"), errors_shown():
             settings, places = run_settings(state, active, cls.family, curves=curves)
             settled = settings.settled
@@ -233,6 +237,8 @@ class Explorer(ABC):
                 raise
             if curves and not shown.coming:
                 show_curves(state, replace(settings, settled=settled), cls.family, shown.job)
+            if first and curves and settled:
+                shown.keep_first()
         return settled
 
     # -- methods that each family implements
@@ -401,11 +407,17 @@ class Explorer(ABC):
         """Whether the true points are drawn over the noisy side."""
         return bool(self.state.get("points") == "shown")
 
+    @cached_property
+    def panels(self) -> Panels:
+        """The picture on the screen."""
+        panels: Panels = self.figures.panels(self.picture, self.view)
+        return panels
+
     def show(self, places: Sequence[DeltaGenerator]) -> bool:
         """Show the run; ``places`` are columns beside the sliders; return False during a drag."""
         settled = self.play(places) and self.settings.settled
         # In a view without pieces, the words of the headline have no clusters to mark.
-        panels: Panels = self.figures.panels(self.picture, self.view)
+        panels = self.panels
         if panels.pieces:
             run = blake2b(repr(self._same).encode(), digest_size=8).hexdigest()
             panels = replace(panels, pieces={**panels.pieces, "run": run})
@@ -417,7 +429,6 @@ class Explorer(ABC):
         # The strip comes after the note, because it marks the stage that broke the note's cluster.
         self._show_strip()
         self._show_picture(panels, note)
-        self._keep_first(panels)
         for caption in filter(None, self.captions()):
             show_caption(caption)
         if not embedded():
@@ -437,13 +448,14 @@ class Explorer(ABC):
             follow(self.job, lambda: None)
         return settled
 
-    def _keep_first(self, panels: Panels) -> None:
-        """Store the picture for the next visitors of this link, if it is the first of a session."""
-        state, settings = self.state, self.settings
-        first = state.fresh and not state.agreed and settings.curves and settings.settled
-        whole = self.coming is None and not self.is_sketch
-        if first and whole and settings.active.is_sample:
-            keep(state.page, (st.query_params.to_dict(), state.link()), panels, theme_mode())
+    def keep_first(self) -> None:
+        """Store the picture for other sessions that begin with the same link to a sample set."""
+        state, active = self.state, self.settings.active
+        # Further values of a session, and its own lines below the map, are not in its link.
+        of_link = active.is_sample and not (state.agreed or state.notes or active.ground.own)
+        if of_link and self.coming is None and not self.is_sketch:
+            links = st.query_params.to_dict(), state.link()
+            keep(state.page, links, self.panels, theme_mode())
 
     @property
     def _follows(self) -> str:
@@ -458,7 +470,6 @@ class Explorer(ABC):
         return f"{now} {chosen.title} follows: code is being prepared, {done} of {of}"
 
     def _honest(self, readouts: list[Readout]) -> list[Readout]:
-        """Make good marks fair if the sentence above the readouts says that something broke."""
         if self.headline.intact:
             return readouts
         return [replace(one, grade="fair") if one.grade == "good" else one for one in readouts]
@@ -696,7 +707,6 @@ class Explorer(ABC):
 
 
 def _picked_in(text: str) -> str:
-    """Check the text of a picked cluster: its panel (1 or 2), its number and the clicked panel."""
     if not re.fullmatch(r"[12]\.[1-9]\d{0,5}\.[12]", text):
         raise InputError(
             f'note = "{shown(text)}" is no cluster: write a text like 1.3.1, or click on a cluster.'

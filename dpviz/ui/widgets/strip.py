@@ -81,7 +81,6 @@ def strip(
 
 
 def _act(key: str, acts: Mapping[str, Callable[[], object]]) -> None:
-    """Do what was picked; the message of the browser may contain anything."""
     picked = st.session_state[key].get("picked")
     if isinstance(picked, str) and picked in acts:
         acts[picked]()
