@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpviz.data.samples import sample_names
-from dpviz.families import trial_of
+from dpviz.families import CARDS, trial_of
 from dpviz.figures.wavecluster.picture import picture_of as cell_picture
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.teaching.lessons.parser import filled
@@ -132,6 +132,9 @@ def test_the_picture_on_paper_is_the_run_of_the_screen(name: str, number: int):
             np.testing.assert_allclose(part[::-1].T, one.stages.counts, atol=0.05)
         return
     maps = maps_of(picture)
+    # The heading does not say what a step may ask: the number of clusters.
+    headings = ["".join(next(part.iter(f"{SVG}text")).itertext()) for part in maps]
+    assert headings == ["true", CARDS[look.settings.config.method].title]
     if name in ("one-person", "empty-cells"):
         # As on the screen, both maps have squares and numbers, and the right one has no dots.
         trial = trial_of(dataset, look.settings.config, dataset.domain)

@@ -16,8 +16,8 @@ from dpviz.ui.learn.facts import EXPLORERS, Look
 #: Largest number of cells per side of a grid whose counts are printed as numbers.
 _MOST_CELLS = 8
 
-#: Width of a map in pixels; the paper scales it.
-_SIDE = 380
+#: Width of a map in pixels; the paper scales the map, and its letters become larger.
+_SIDE = 280
 
 
 def picture_of(look: Look) -> str:
@@ -34,6 +34,8 @@ def picture_of(look: Look) -> str:
     figures = EXPLORERS[look.explorer].figures
     picture = figures.picture_of(trial, look.runs.private, dataset.columns, "", "light")
     panels = figures.panels(replace(picture, private_title=card.title), next(iter(figures.VIEWS)))
+    for one in panels.layout["annotations"]:  # the number of clusters may be a question of the step
+        one["text"] = one["text"].partition(" · ")[0]
     return svg(panels, "light", _SIDE, (1, 2) if card.spends else (1,))
 
 
