@@ -403,6 +403,24 @@ def test_a_list_of_bounds_that_does_not_fit_is_one_sentence(typed: str, said: st
     assert link_of(test) == before
 
 
+@pytest.mark.parametrize("shown", ["wavecluster", "kmeans"])
+def test_a_new_comparison_is_of_the_explorer_that_was_shown_last(
+    monkeypatch: pytest.MonkeyPatch, shown: str
+) -> None:
+    monkeypatch.setattr(Explorer, "explore", EXPLORE)
+    monkeypatch.setattr(compare_view, "_draw", lambda state, request: state.write())
+    monkeypatch.setattr(compare_view, "begin_if_new", lambda request, **_: None)
+    test = opened("wavecluster", {})
+    set_by_hand(test, "wavecluster", "method", "privthr")
+    visit(test, "kmeans")
+    set_by_hand(test, "kmeans", "method", "dplloyd")
+    if shown == "wavecluster":  # nothing is chosen there again
+        visit(test, "wavecluster")
+    methods = visit(test, "compare")["methods"].split(",")
+    assert {CARDS[one].family for one in methods} == {shown}
+    assert {"wavecluster": "privthr", "kmeans": "dplloyd"}[shown] in methods
+
+
 def test_the_link_to_a_release_has_the_bounds_in_the_order_of_its_columns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

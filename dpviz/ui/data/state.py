@@ -142,10 +142,9 @@ class DataState(UrlState):
 
 
 def methods_of(working: Mapping[str, Any], state: UrlState) -> Sequence[str]:
-    """Methods that the user chose; if there are none, a new page uses the method explored last."""
+    """Methods that the user chose, and on a new page the method that was explored last."""
     explored = [working[EXPLORED]] if state.fresh and EXPLORED in working else []
-    chosen: Sequence[str] = working.get(METHODS_CHOSEN) or explored
-    return chosen
+    return [*working.get(METHODS_CHOSEN, ()), *explored]
 
 
 def _bounds() -> dict[str, tuple[float, float]]:
