@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.base.errors import InputError, shown
-from dpviz.base.numbers import counted
+from dpviz.base.numbers import counted, series
 from dpviz.commands.commands import columns_of
 from dpviz.commands.reproduce import reading_words
 from dpviz.data.cities import exchanged
@@ -232,14 +232,15 @@ def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: boo
     offer()
     if own is None:
         columns = columns_of(state.get("columns"))
+        those = [*map(shown, columns[:5]), *["others"] * (len(columns) > 5)]
         if memory.error:
             raise NothingLoadedError(
                 f"The file can't be read here, and the reason is {place}. Choose another file "
                 "there, or choose a sample set."
             )
         raise NothingLoadedError(
-            f"Choose the file of your data again {place}: a reload forgets it, but keeps its "
-            f"columns {' and '.join(columns[:2])} and all other settings."
+            f"Choose the file of your data again {place}: a reload forgets it, but keeps the "
+            f"settings of this page, with the columns {series(those)}."
             if columns
             else f"Load a file {place}, or choose a sample set."
         )
