@@ -49,8 +49,8 @@ def keep(page: str, links: Iterable[Mapping[str, str]], panels: Panels, mode: Mo
         folder = home_folder(_FOLDER)
         for link in links:
             if not (file := folder / _name(page, link, mode)).is_file():
-                with replacing(file) as new:
-                    new.write(text.encode())
+                with replacing(file) as stream:
+                    stream.write(text.encode())
         for old in sorted(folder.glob("*.html"), key=lambda one: one.stat().st_mtime)[:-_MOST]:
             old.unlink()
 
