@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from numba import njit
 from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 
 _THREAD = local()
 
@@ -43,8 +44,9 @@ def compiled(
     """Compile a function at its first call; it releases the interpreter lock, or is inlined."""
 
     def decorate(function: Callable[..., Any]) -> Any:
-        # The loops need no wrapper for calls from C. Numba's types do not know this option.
-        options: Any = {"nogil": True, "inline": inline, "no_cfunc_wrapper": True}
+        # The loops need no wrapper for calls from C, and no memory: arrays that they made would take
+        # numba long to compile. Numba's types do not know these two options.
+        options: Any = {"nogil": True, "inline": inline, "no_cfunc_wrapper": True, "_nrt": False}
         dispatcher: Any = njit(**options)(function)
         # Like njit(cache=True), but ignores numba's RuntimeError if no folder is writable.
         with suppress(RuntimeError, OSError):
@@ -62,7 +64,9 @@ def compiled(
 class _Cache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            # Numba's own method first loads all that compiling needs (0.5 s, with parts of SciPy).
+            rtsys.initialize(target_context)
+            return self._load_overload(sig, target_context)
         except Exception:
             # Damaged bytes may raise any error when they are unpickled. A new index replaces them.
             with suppress(Exception):

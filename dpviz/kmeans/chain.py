@@ -145,7 +145,8 @@ def run_chain(
     points, clusters = start(statistics, size)
     proposed, proposed_density = _proposals(statistics, draws, delta)
     index = (draws.index * size).astype(np.int64)
-    trace, taken = _walk(
+    trace, taken = np.empty(len(index) + 1), np.zeros(len(index), dtype=bool)
+    _walk(
         _copy(statistics.assigned),
         _copy(np.concatenate([statistics.counts[:, :, None], statistics.sums], axis=2)),
         _copy(rates),
@@ -155,6 +156,9 @@ def run_chain(
         _copy(proposed_density),
         index,
         _copy(draws.accept),
+        np.zeros((len(points) + 1, len(rates)), dtype=np.int64),
+        trace,
+        taken,
     )
     step = _best_step(trace)
     shown = np.linspace(0, len(index), min(len(trace), TRACE)).round().astype(np.intp)
@@ -213,18 +217,25 @@ def _walk(
     proposed_densities: Floats,
     index: Ints,
     accept: Floats,
-) -> tuple[Floats, Mask]:
-    """Log likelihood after every step (steps + 1,), and accepted steps; changes its arguments."""
-    labels = np.empty((len(points), len(rates)), np.int64)
+    labels: Ints,
+    trace: Floats,
+    taken: Mask,
+) -> None:
+    """Write the log likelihood after every step (steps + 1,), and accepted steps.
+
+    Changes its arguments. ``labels`` (points + 1, T) is memory.
+    """
     for i in range(len(points)):
         _assign(assigned, points[i], labels[i])
         _add(gaps, points[i], labels[i], -1.0)
-    trace = np.empty(len(index) + 1)
     trace[0] = 0.0
     for t in range(len(rates)):
-        trace[0] -= rates[t] * np.abs(gaps[t]).sum()
-    taken = np.zeros(len(index), np.bool_)
-    new_labels = np.empty(len(rates), np.int64)
+        whole = 0.0
+        for k in range(gaps.shape[1]):
+            for j in range(gaps.shape[2]):
+                whole += abs(gaps[t, k, j])
+        trace[0] -= rates[t] * whole
+    new_labels = labels[len(points)]
     for step in range(len(index)):
         i, new = index[step], proposed[step]
         _assign(assigned, new, new_labels)
@@ -235,9 +246,11 @@ def _walk(
         if taken[step]:
             _add(gaps, points[i], labels[i], 1.0)
             _add(gaps, new, new_labels, -1.0)
-            points[i], labels[i] = new, new_labels
+            for j in range(len(new)):
+                points[i, j] = new[j]
+            for t in range(len(rates)):
+                labels[i, t] = new_labels[t]
             densities[i] = proposed_densities[step]
-    return trace, taken
 
 
 @compiled()

@@ -91,9 +91,8 @@ class NoisyGrid:
         widths = block_widths(self.shape, self.most_places)
         blocks = [-(-side // width) for side, width in zip(self.shape, widths, strict=True)]
         table = np.zeros((math.prod(blocks), 1 + self.ndim))
-        loops().add_blocks(
-            np.ascontiguousarray(values), np.array([self.shape, widths, blocks]), table
-        )
+        sides, memory = np.array([self.shape, widths, blocks]), np.empty(self.ndim)
+        loops().add_blocks(np.ascontiguousarray(values), sides, memory, table)
         return table
 
 

@@ -117,18 +117,19 @@ def assign(points, centers, room, numbers, labels, squares, weights, table):  # 
 
 
 @compiled()
-def add_excess(points, weights, places, members, unit, whole, table):  # type: ignore[no-untyped-def]
+def add_excess(points, weights, places, members, unit, room, whole, table):  # type: ignore[no-untyped-def]
     """For each set of centres, add the excess of its error over the least error of all sets.
 
     Weights are int64; empty weights are 1. ``members`` (m, K) of the sets are indices of distinct
     ``places`` (p, d). Squared distances are rounded down to multiples of ``unit``, a power of 2;
-    the table (m,) has whole units. ``whole`` is memory for the multiples and has a row for each
-    place. If 32 bits are enough for a multiple, they are faster than 64 bits.
+    the table (m,) has whole units. ``room`` (1 + d, width) and ``whole`` (p + m + 1, width) are
+    memory, for squares and for their multiples. If 32 bits are enough for a multiple, they are
+    faster than 64 bits.
     """
     width = whole.shape[1]  # size of a block of points: its distances stay in the cache
-    columns, squares = np.zeros((points.shape[1], width)), np.empty(width)
-    errors = np.empty((members.shape[0], width), dtype=whole.dtype)
-    least = np.empty(width, dtype=whole.dtype)
+    columns, squares = room, room[points.shape[1]]
+    errors = whole[places.shape[0] :]
+    least = errors[members.shape[0]]
     for begin in range(0, points.shape[0], width):
         size = min(width, points.shape[0] - begin)
         for j in range(points.shape[1]):
@@ -250,7 +251,7 @@ def tables(clusters, ndim):  # type: ignore[no-untyped-def]
 def lloyd(  # type: ignore[no-untyped-def]
     points, centers, labels, least, most, goal, radii, numbers, squares, sums
 ):
-    """Run Lloyd's iteration in place from any labels (n,); return the error of the centres.
+    """Run Lloyd's iteration in place from labels (n,) with :func:`squared_radii`; return the error.
 
     Stops after ``most`` iterations, when no label changes, when the error decreases by at most the
     share ``least``, or when five times the last decrease would not reach ``goal``. Centres of empty
@@ -258,7 +259,6 @@ def lloyd(  # type: ignore[no-untyped-def]
     """
     clusters, ndim = centers.shape
     last = np.inf
-    squared_radii(points, centers, labels, radii)
     for iteration in range(most):
         neighbours(centers, radii, numbers, squares)
         radii[:] = 0
@@ -300,19 +300,14 @@ def lloyd(  # type: ignore[no-untyped-def]
 
 @compiled()
 def prospects(  # type: ignore[no-untyped-def]
-    points, centers, labels, radii, numbers, apart, spread, second, losses, gains, halves
+    points, centers, labels, numbers, apart, spread, second, losses, halves
 ):
-    """Estimate the loss from removing each centre and the gain from splitting its cluster.
+    """Estimate the loss from removing each centre, and split each cluster along its widest axis.
 
-    For ranking: a cluster is split at its centre along its widest axis. Writes second nearest
-    centres (n,), losses (K,), gains (K,), counts and means of the halves (K, 2, 1 + d).
+    Takes each cluster's :func:`neighbours` and their distances. Writes second nearest centres (n,),
+    losses (K,), and the halves' counts and sums (K, 2, 1 + d); a cluster is split at its centre.
     """
     clusters, ndim = centers.shape
-    squared_radii(points, centers, labels, radii)
-    neighbours(centers, radii, numbers, apart)
-    for k in range(clusters):
-        for place in range(clusters):
-            apart[k, place] = np.sqrt(apart[k, place])
     spread[:] = 0
     for i in range(points.shape[0]):
         own, distance = labels[i], 0.0
@@ -340,15 +335,6 @@ def prospects(  # type: ignore[no-untyped-def]
         halves[own, side, 0] += 1
         for j in range(ndim):
             halves[own, side, j + 1] += points[i, j]
-    for k in range(clusters):
-        first, other = halves[k, 0, 0], halves[k, 1, 0]
-        if first > 0 and other > 0:
-            between = 0.0
-            for j in range(1, ndim + 1):
-                halves[k, 0, j] /= first
-                halves[k, 1, j] /= other
-                between += (halves[k, 0, j] - halves[k, 1, j]) ** 2
-            gains[k] = first * other / (first + other) * between
 
 
 @compiled()
@@ -650,14 +636,14 @@ def weighted_lloyd(  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def add_blocks(weights, sides, table):  # type: ignore[no-untyped-def]
+def add_blocks(weights, sides, middles, table):  # type: ignore[no-untyped-def]
     """Add weights (column 0) and moments (other columns) of a grid's cells, block by block.
 
     ``sides`` (3, d): cells, cells per block, and blocks on each axis. The table is (blocks, 1 + d).
+    ``middles`` is memory.
     """
     shape, widths, blocks = sides
     last = len(shape) - 1
-    middles = np.empty(last)
     for row in range(len(weights) // shape[last]):
         # All cells of a row have the same position on every axis except the last axis.
         rest, block, stride = row, 0, blocks[last]

@@ -96,6 +96,7 @@ def _lloyd(
     centers = centers.copy()
     labels = np.zeros(len(points), dtype=np.int32) if labels is None else labels.copy()
     tables = loops().tables(*centers.shape)
+    loops().squared_radii(points, centers, labels, tables[0])
     return _Found(centers, labels, loops().lloyd(points, centers, labels, *effort, goal, *tables))
 
 
@@ -152,6 +153,16 @@ def prospects(
     K, d = centers.shape
     second, losses, gains = np.zeros(len(points), dtype=np.int32), np.zeros(K), np.zeros(K)
     halves = np.zeros((K, 2, 1 + d))
-    room = loops().tables(K, d)
-    loops().prospects(points, centers, labels, *room, second, losses, gains, halves)
-    return second, losses, gains, halves[:, :, 1:]
+    radii, numbers, apart, spread = loops().tables(K, d)
+    loops().squared_radii(points, centers, labels, radii)
+    loops().neighbours(centers, radii, numbers, apart)
+    apart = np.sqrt(apart)
+    loops().prospects(points, centers, labels, numbers, apart, spread, second, losses, halves)
+    counts, means = halves[:, :, 0], halves[:, :, 1:]
+    split = (counts > 0).all(axis=1)
+    means[split] /= counts[split][:, :, None]
+    one, other = counts[split].T
+    # A running sum adds in a fixed order, for any number of columns.
+    between = ((means[split, 0] - means[split, 1]) ** 2).cumsum(axis=1)[:, -1]
+    gains[split] = one * other / (one + other) * between
+    return second, losses, gains, means

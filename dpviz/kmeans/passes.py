@@ -141,8 +141,9 @@ def excess(points: Floats, weights: Ints | None, candidates: Floats, unit: float
     number = np.int32 if d * reach**2 / unit < 2**31 - 1 else np.int64
 
     def add(chunk: slice, table: Ints) -> None:
-        room = np.empty((len(places), loops().BLOCK), dtype=number)
-        loops().add_excess(points[chunk], given[chunk], places, sets, unit, room, table)
+        room = np.zeros((d + 1, loops().BLOCK))
+        whole = np.empty((len(places) + m + 1, loops().BLOCK), dtype=number)
+        loops().add_excess(points[chunk], given[chunk], places, sets, unit, room, whole, table)
 
     # Each record is compared with all sets, so two threads help even for a sketch.
     chunks = _chunks(points, 32)

@@ -78,8 +78,10 @@ def likely_cells(
     heights = np.pad(with_surroundings(chance, 1.0), 1).ravel()
     saddle = SADDLE if doubt > MUCH else 0.0
     large = max(LARGE * order.size, FEW)
-    kept = grown(order, flat < WEAK, near, large, heights, saddle).reshape(padded.shape)
-    found: Mask = kept[(slice(1, -1),) * chance.ndim]
+    parent, size, sums = np.full(flat.size, -1), np.zeros(flat.size, int), np.zeros(flat.size)
+    roots = np.zeros(near.size, int)
+    grown(order, flat < WEAK, near, large, heights, saddle, parent, size, sums, roots)
+    found: Mask = (parent >= 0).reshape(padded.shape)[(slice(1, -1),) * chance.ndim]
     return found | _wide_joins(chosen & ~found, chance)
 
 
@@ -115,18 +117,27 @@ def with_surroundings(values: Floats, weight: float) -> Floats:
 
 @compiled()
 def grown(
-    order: Ints, weak: Mask, near: Ints, large: float, heights: Floats, saddle: float
-) -> Mask:
+    order: Ints,
+    weak: Mask,
+    near: Ints,
+    large: float,
+    heights: Floats,
+    saddle: float,
+    parent: Ints,
+    size: Ints,
+    sums: Floats,
+    roots: Ints,
+) -> None:
     """Add cells one by one to clusters; leave out weak cells that would join two clusters.
+
+    The clusters are a forest: the ``parent`` of a cell that is left out remains -1. Sizes and sums
+    of heights of the clusters start as zeros; ``roots`` is memory.
 
     A weak cell is left out if it touches two ``large`` clusters, or is on a saddle between two
     clusters of at least ``FEW`` cells: its height is below the share ``saddle`` of the lower mean
     height. ``order`` has flat indices of places that are not at the edge; ``near`` has index
     differences of touching places.
     """
-    parent = np.full(weak.size, -1)
-    size, sums = np.zeros(weak.size, np.int64), np.zeros(weak.size)
-    roots = np.empty(near.size, np.int64)
     for cell in order:
         found, big, wide, lower = 0, 0, 0, np.inf
         for step in near:
@@ -153,4 +164,3 @@ def grown(
             parent[root] = cell
             size[cell] += size[root]
             sums[cell] += sums[root]
-    return parent >= 0

@@ -104,11 +104,16 @@ def field_samples(
     )
     near, weights = neighbours(shape)
     found = np.zeros((min(SAMPLES, sweeps - sweeps // 3), cells))
+    height, width = heights(bins, posterior, times, density), prior.size
+    total = np.zeros(cells)
+    for place, weight in enumerate(weights):
+        total[near[:, place] >= 0] += weight
     gibbs(
         seen[:, 0], seen[:, 1].clip(max=EXACT), chances, parts.cumsum(axis=1), row, bins.first,
-        bins.parts, start, prior,
-        heights(bins, posterior, times, density), near, weights, low, float(released.zeros),
-        min(released.zeros_rate, EXACT), small, sweeps, found, generator,
+        bins.parts, start, prior, height, near, weights, total, low, float(released.zeros),
+        min(released.zeros_rate, EXACT), small, sweeps, found, generator, height[start],
+        np.tile(prior, (TABLES, 1)), np.zeros((TABLES, width)),
+        np.zeros(width + -width % PARCEL), np.empty(-(-width // PARCEL)), np.empty((2, cells + 1)),
     )  # fmt: skip
     return found.reshape(-1, *shape), filled
 
@@ -238,6 +243,7 @@ def gibbs(
     height: Floats,
     near: Ints,
     weights: Floats,
+    total: Floats,
     low: Mask,
     zeros: float,
     zeros_rate: float,
@@ -245,6 +251,12 @@ def gibbs(
     sweeps: int,
     found: Floats,
     generator: np.random.Generator,
+    tall: Floats,
+    tables: Floats,
+    sums: Floats,
+    weight: Floats,
+    parcels: Floats,
+    factors: Floats,
 ) -> None:
     """Sample all counts given the releases, cell by cell, into ``found`` (samples, cells).
 
@@ -253,28 +265,21 @@ def gibbs(
     tables; exp(-rate * abs(number of zeros among the low cells - released number)); and, for bins 1
     to below ``small``, ((1 + n) / (2 + n)) ** SPARSE if n other cells have small counts. Tables are
     running means of these probabilities over the sweeps. ``parts`` (m, I) are cumulative;
-    ``bin_of`` (cells,) changes.
+    ``bin_of`` (cells,) changes, and so does ``tall``, its heights. ``total`` has each cell's sum of
+    the weights of its neighbours. The last five arrays are memory: numba compiles much faster if a
+    function makes no arrays.
     """
     cells, bins = row.size, chances.shape[1]
-    tables, sums = np.empty((TABLES, bins)), np.zeros((TABLES, bins))
-    for table in range(TABLES):
-        for j in range(bins):
-            tables[table, j] = prior[j]
-    weight, parcels = np.zeros(bins + -bins % PARCEL), np.empty((bins + PARCEL - 1) // PARCEL)
     every = (sweeps - sweeps // 3) // found.shape[0]
-    rare_of, none_of = np.empty(cells + 1), np.empty(cells + 1)
+    rare_of, none_of = factors[0], factors[1]
     for number in range(cells + 1):
         rare_of[number] = ((1.0 + number) / (2.0 + number)) ** SPARSE
         nearer = abs(number + 1 - zeros) - abs(number - zeros)
         none_of[number] = math.exp(-zeros_rate * nearer)
-    tall, total = np.empty(cells), np.zeros(cells)
     empty, few = 0, 0
     for cell in range(cells):
-        tall[cell] = height[bin_of[cell]]
         empty += low[cell] and bin_of[cell] == 0
         few += 0 < bin_of[cell] < small
-        for place in range(weights.size):
-            total[cell] += weights[place] if near[cell, place] >= 0 else 0.0
     for sweep in range(sweeps):
         for table in range(TABLES):
             for j in range(bins):

@@ -41,7 +41,9 @@ def lattice(columns: int, rows: int, each: int, deviation: float) -> tuple[NDArr
 
 
 def lloyd(points: NDArray, centers: NDArray, labels: NDArray, *effort: float) -> float:
-    return kernels.lloyd(points, centers, labels, *effort, *kernels.tables(*centers.shape))
+    tables = kernels.tables(*centers.shape)
+    kernels.squared_radii(points, centers, labels, tables[0])
+    return kernels.lloyd(points, centers, labels, *effort, *tables)
 
 
 # -- the loops ---------------------------------------------------------------------------
