@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from numba import njit
 from numba.core.caching import FunctionCache
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 _THREAD = local()
 

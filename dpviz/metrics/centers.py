@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.lazy import optimize
+from dpviz.base.lazy import linear_sum_assignment
 
 
 def match(
     true: NDArray[np.float64], private: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Match centres (K, d) one to one with the smallest sum of squares; return both positions."""
-    return optimize.linear_sum_assignment(_squares(true, private))  # type: ignore[no-any-return]
+    return linear_sum_assignment(_squares(true, private))
 
 
 def displacement(true: NDArray[np.float64], private: NDArray[np.float64]) -> float:
@@ -30,7 +30,7 @@ def matched_f_measure(table: NDArray[np.int64]) -> float:
     the mean of 2 P R / (P + R). Zhang, Liu, Wang 2018 pair clusters that have the same number, but
     their formula is not readable in our copy.
     """
-    rows, columns = optimize.linear_sum_assignment(table, maximize=True)
+    rows, columns = linear_sum_assignment(table, maximize=True)
     common = table[rows, columns]
     sizes = table.sum(axis=1)
     both = sizes[rows] + table.sum(axis=0)[columns]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.base.lazy import optimize, special
+from dpviz.base.lazy import linear_sum_assignment, special
 
 
 def contingency(
@@ -36,7 +36,7 @@ def matched_numbers(
     """
     table = contingency(true, private)[1:, 1:]
     table[:, np.asarray(new, dtype=np.intp) - 1] = 0
-    rows, columns = optimize.linear_sum_assignment(table, maximize=True)
+    rows, columns = linear_sum_assignment(table, maximize=True)
     shared = table[rows, columns] > 0
     numbers = np.zeros(table.shape[1] + 1, dtype=np.intp)
     numbers[columns[shared] + 1] = rows[shared] + 1
@@ -58,7 +58,7 @@ def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     true_is_larger = sizes_true.size >= sizes_private.size
     alone = sizes_true[:, None] if true_is_larger else sizes_private[None, :]
     # Subtract the cost of the unmatched cluster, so that unmatched clusters cost 0.
-    rows, columns = optimize.linear_sum_assignment(cost - alone)
+    rows, columns = linear_sum_assignment(cost - alone)
     total = (sizes_true if true_is_larger else sizes_private).sum()
     total += (cost - alone)[rows, columns].sum()
     return float(total / max(int(sizes_true.sum()), 1))
@@ -67,7 +67,7 @@ def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
 def cells_wrong(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     """Share (0 to 1) of all cells in clusters that are not in both clusters of a matched pair."""
     common = contingency(true, private)[1:, 1:]
-    right = common[optimize.linear_sum_assignment(common, maximize=True)].sum()
+    right = common[linear_sum_assignment(common, maximize=True)].sum()
     either = int(np.count_nonzero((true > 0) | (private > 0)))
     return float((either - right) / max(either, 1))
 
@@ -78,7 +78,7 @@ def ocm(table: NDArray[np.int64]) -> float:
     Optimal class matching, Chen, Yu, Chirkova, section 6.2. Unlike in the paper, label 0 (not
     significant) is a class like the clusters, and either labeling may have more classes.
     """
-    rows, columns = optimize.linear_sum_assignment(table, maximize=True)
+    rows, columns = linear_sum_assignment(table, maximize=True)
     return float(1 - table[rows, columns].sum() / max(int(table.sum()), 1))
 
 

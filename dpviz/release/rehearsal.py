@@ -22,7 +22,7 @@ import numpy as np
 
 from dpviz.base.arrays import Floats, Ints, Labels, Mask
 from dpviz.base.errors import InputError, shown
-from dpviz.base.lazy import optimize
+from dpviz.base.lazy import linear_sum_assignment
 from dpviz.base.numbers import readable
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset
@@ -577,7 +577,7 @@ def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
 def _matched(table: Ints, before: int, *, of_cells: bool) -> tuple[Mask, Mask, Mask]:
     """Masks: found clusters (columns) that are true; true clusters (rows) found again; joined."""
     shared = table[before:, int(of_cells) :]
-    rows, columns = optimize.linear_sum_assignment(shared, maximize=True)
+    rows, columns = linear_sum_assignment(shared, maximize=True)
     both = shared[rows, columns]
     whole = table.sum(axis=1)[before:][rows] + table.sum(axis=0)[int(of_cells) :][columns] - both
     half = (both > 0) & (both >= _FOUND * whole)

@@ -119,7 +119,7 @@ _SOON = 0.2
 #: the first picture, so it begins when the server starts, or when a browser asks for the page.
 _LIBRARIES = (
     *("dpviz.experiments.draws", "dpviz.figures.draws", "dpviz.wavecluster.significant"),
-    *("scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.sparse", "scipy.special"),
+    *("scipy.ndimage", "scipy.sparse", "scipy.special"),
 )
 
 #: Path to which a session uploads a file.

@@ -473,8 +473,8 @@ MISTAKES: dict[str, Mistake] = {
             "total = sizes_true.sum()",
         ),
         ocm_matches_the_worst=(
-            "optimize.linear_sum_assignment(table, maximize=True)\n    return float(1",
-            "optimize.linear_sum_assignment(table)\n    return float(1",
+            "linear_sum_assignment(table, maximize=True)\n    return float(1",
+            "linear_sum_assignment(table)\n    return float(1",
         ),
         pairs_count_once=("- 2 * _pairs(table)", "- _pairs(table)"),
         f_forgets_sizes=("(rows * best).sum()", "best.sum()"),

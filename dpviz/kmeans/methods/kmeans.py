@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
-from dpviz.base.lazy import spatial
 from dpviz.family.card import NOT_PRIVATE, card_of
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.optimum import SAMPLE
 from dpviz.kmeans.parameters import KMeansConfig, takes
+from dpviz.kmeans.passes import loops
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
@@ -40,7 +42,10 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def _unequal(records: Records, space: Space, centers: Floats) -> Floats:
-    apart = spatial.cKDTree(centers).query(centers, k=2)[0][:, 1]
+    radii, numbers, squares, _ = loops().tables(*centers.shape)
+    radii[:] = 0
+    loops().neighbours(centers, radii, numbers, squares)
+    apart = np.sqrt(squares[:, 0])
     if apart.min() > _EQUAL:
         return centers
     # If centres are equal, all records are assigned to one of these centres; keep this centre.
