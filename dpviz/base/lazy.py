@@ -16,6 +16,11 @@ class Later(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         """Import the module and return an attribute, which may be a part such as pyarrow.csv."""
+        if self.__name__.startswith("scipy"):
+            # SciPy copies all names of NumPy: so it would load two parts that it does not use.
+            numpy = import_module("numpy")
+            for part in ("f2py", "testing"):
+                vars(numpy).setdefault(part, Later(f"numpy.{part}"))
         module = import_module(self.__name__)
         try:
             value = getattr(module, name)
