@@ -44,9 +44,8 @@ def compiled(
     """Compile a function at its first call; it releases the interpreter lock, or is inlined."""
 
     def decorate(function: Callable[..., Any]) -> Any:
-        # The loops need no wrapper for calls from C, and no memory: arrays that they made would take
-        # numba long to compile. Numba's types do not know these two options.
-        options: Any = {"nogil": True, "inline": inline, "no_cfunc_wrapper": True, "_nrt": False}
+        # The loops need no wrapper for calls from C. Numba's types do not know this option.
+        options: Any = {"nogil": True, "inline": inline, "no_cfunc_wrapper": True}
         dispatcher: Any = njit(**options)(function)
         # Like njit(cache=True), but ignores numba's RuntimeError if no folder is writable.
         with suppress(RuntimeError, OSError):

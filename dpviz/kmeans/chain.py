@@ -208,19 +208,10 @@ def _replayed(points: Floats, proposed: Floats, index: Ints, taken: Mask) -> Flo
 
 @compiled()
 def _walk(
-    assigned: Floats,
-    gaps: Floats,
-    rates: Floats,
-    points: Floats,
-    densities: Floats,
-    proposed: Floats,
-    proposed_densities: Floats,
-    index: Ints,
-    accept: Floats,
-    labels: Ints,
-    trace: Floats,
-    taken: Mask,
-) -> None:
+    assigned: Floats, gaps: Floats, rates: Floats, points: Floats, densities: Floats,
+    proposed: Floats, proposed_densities: Floats, index: Ints, accept: Floats, labels: Ints,
+    trace: Floats, taken: Mask,
+) -> None:  # fmt: skip
     """Write the log likelihood after every step (steps + 1,), and accepted steps.
 
     Changes its arguments. ``labels`` (points + 1, T) is memory.

@@ -117,17 +117,9 @@ def with_surroundings(values: Floats, weight: float) -> Floats:
 
 @compiled()
 def grown(
-    order: Ints,
-    weak: Mask,
-    near: Ints,
-    large: float,
-    heights: Floats,
-    saddle: float,
-    parent: Ints,
-    size: Ints,
-    sums: Floats,
-    roots: Ints,
-) -> None:
+    order: Ints, weak: Mask, near: Ints, large: float, heights: Floats, saddle: float, parent: Ints,
+    size: Ints, sums: Floats, roots: Ints,
+) -> None:  # fmt: skip
     """Add cells one by one to clusters; leave out weak cells that would join two clusters.
 
     The clusters are a forest: the ``parent`` of a cell that is left out remains -1. Sizes and sums

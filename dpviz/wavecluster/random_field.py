@@ -231,33 +231,12 @@ def within(low: float, high: float, noisy: float, rate: float, pick: float) -> f
 
 @compiled()
 def gibbs(
-    noisy: Floats,
-    rates: Floats,
-    chances: Floats,
-    parts: Floats,
-    row: Ints,
-    first: Ints,
-    edges: Floats,
-    bin_of: Ints,
-    prior: Floats,
-    height: Floats,
-    near: Ints,
-    weights: Floats,
-    total: Floats,
-    low: Mask,
-    zeros: float,
-    zeros_rate: float,
-    small: int,
-    sweeps: int,
-    found: Floats,
-    generator: np.random.Generator,
-    tall: Floats,
-    tables: Floats,
-    sums: Floats,
-    weight: Floats,
-    parcels: Floats,
-    factors: Floats,
-) -> None:
+    noisy: Floats, rates: Floats, chances: Floats, parts: Floats, row: Ints, first: Ints,
+    edges: Floats, bin_of: Ints, prior: Floats, height: Floats, near: Ints, weights: Floats,
+    total: Floats, low: Mask, zeros: float, zeros_rate: float, small: int, sweeps: int,
+    found: Floats, generator: np.random.Generator, tall: Floats, tables: Floats, sums: Floats,
+    weight: Floats, parcels: Floats, factors: Floats,
+) -> None:  # fmt: skip
     """Sample all counts given the releases, cell by cell, into ``found`` (samples, cells).
 
     The probability of a cell's bin j is proportional to a product: its likelihood (m, J) for the

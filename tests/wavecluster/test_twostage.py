@@ -256,9 +256,9 @@ def test_counts_inside_a_part_have_the_law_of_the_noise(
 
 def plain_gibbs(
     noisy: Floats, rates: Floats, chances: Floats, parts: Floats, row: Any, first: Any,
-    edges: Floats, bin_of: Any, prior: Floats, height: Floats, near: Any, weights: Floats, low: Any,
-    zeros: float, zeros_rate: float, small: int, sweeps: int, found: Floats,
-    generator: np.random.Generator,
+    edges: Floats, bin_of: Any, prior: Floats, height: Floats, near: Any, weights: Floats,
+    total: Floats, low: Any, zeros: float, zeros_rate: float, small: int, sweeps: int,
+    found: Floats, generator: np.random.Generator, *_memory: Floats,
 ) -> None:  # fmt: skip
     """By the definition: every probability is computed from the whole state."""
     cells, bins = len(row), chances.shape[1]
@@ -612,8 +612,10 @@ def test_cells_grow_into_clusters_as_defined(
         if wide.size > 1:
             joins |= heights[place] < saddle * means[wide].min() - 1e-12
         plain[at] = not (weak[place] and joins)
-    kept = likely.grown(order, weak, near, large, heights, saddle)
-    np.testing.assert_array_equal(kept, plain.ravel())
+    parent, size, sums = np.full(padded.size, -1), np.zeros(padded.size, int), np.zeros(padded.size)
+    roots = np.zeros(near.size, int)
+    likely.grown(order, weak, near, large, heights, saddle, parent, size, sums, roots)
+    np.testing.assert_array_equal(parent >= 0, plain.ravel())
 
 
 def rough(counts: NDArray[np.int64], rate: float, seed: int, share: float = 0.65) -> Released:

@@ -23,18 +23,10 @@ _RATIOS = (1, 1.2, 1.5, 2, 3, 5, 7)
 
 
 def large_curve(
-    lines: Sequence[Drawn],
-    bands: Sequence[Drawn],
-    breaks: Sequence[float],
-    *,
-    axis: Parameter,
-    score: Score,
-    ends: tuple[float, float],
-    height: Callable[[float], float],
-    methods: Sequence[str],
-    band: str,
-    here: float,
-) -> str:
+    lines: Sequence[Drawn], bands: Sequence[Drawn], breaks: Sequence[float], *, axis: Parameter,
+    score: Score, ends: tuple[float, float], height: Callable[[float], float],
+    methods: Sequence[str], band: str, here: float,
+) -> str:  # fmt: skip
     """Draw the curves as HTML; heights are from 0 to 1; ``height`` returns the height of a score.
 
     ``ends`` are the best and the worst score of the chart. ``band`` says in words what the bands

@@ -26,21 +26,11 @@ _SENT_AS = {
 
 
 def live_figure(
-    figure: Mapping[str, Any],
-    *,
-    key: str,
-    height: int,
-    alt: str,
-    share: float = 0.0,
-    least_width: int = 0,
-    pairs: Sequence[tuple[int, int]] = (),
-    base_name: str = "figure",
-    clickable: bool = False,
-    boxable: bool = False,
-    fills: Literal["", "maps", "all"] = "",
-    note: Mapping[str, Any] | None = None,
-    pick: Callable[[Any], object] | None = None,
-) -> Any:
+    figure: Mapping[str, Any], *, key: str, height: int, alt: str, share: float = 0.0,
+    least_width: int = 0, pairs: Sequence[tuple[int, int]] = (), base_name: str = "figure",
+    clickable: bool = False, boxable: bool = False, fills: Literal["", "maps", "all"] = "",
+    note: Mapping[str, Any] | None = None, pick: Callable[[Any], object] | None = None,
+) -> Any:  # fmt: skip
     """Show a figure (``data`` and ``layout`` of Plotly's JSON, with arrays), or redraw it in place.
 
     The page's theme gives colours, fonts and grid lines that the figure does not set. Zoom and pan

@@ -89,23 +89,11 @@ class _Link:
 
 
 def live_slider(
-    label: str,
-    *,
-    key: str,
-    value: float,
-    low: float,
-    high: float,
-    step: float | None = None,
-    scale: Literal["linear", "log"] = "linear",
-    integer: bool = False,
-    help: str | None = None,
-    low_label: str = "",
-    high_label: str = "",
-    format: str | None = None,
-    disabled: bool = False,
-    play: bool = False,
-    curve: CurvePlace | None = None,
-) -> LiveValue:
+    label: str, *, key: str, value: float, low: float, high: float, step: float | None = None,
+    scale: Literal["linear", "log"] = "linear", integer: bool = False, help: str | None = None,
+    low_label: str = "", high_label: str = "", format: str | None = None, disabled: bool = False,
+    play: bool = False, curve: CurvePlace | None = None,
+) -> LiveValue:  # fmt: skip
     """Show a slider with a number box and return its value.
 
     The value is in ``st.session_state[key]``. To move the slider, set this entry before this call;
