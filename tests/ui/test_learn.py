@@ -156,7 +156,7 @@ def test_the_picture_on_paper_is_the_run_of_the_screen(name: str, number: int):
                     assert len(seen) <= 2  # strong squares have more records
             names = ["".join(one.itertext()) for one in part.iter(f"{SVG}text")][1:]
             numbers = {str(one) for one in np.unique(labels[labels > 0])}
-            assert {one.lstrip("+÷") for one in names} >= numbers
+            assert {one.lstrip("+½") for one in names} >= numbers
             assert {one[1:] for one in names if one[0] == "+"} == invented
     else:
         clusters = runs.private.config.clusters

@@ -64,7 +64,7 @@ def signs(picture: WaveClusterPicture) -> list[str]:
     most = picture.true.n_clusters
     invented = np.isin(np.arange(1, picture.private.n_clusters + 1), picture.fates.invented)
     return [
-        f"+{number}" if wrong else f"÷{number}" if number > most else str(number)
+        f"+{number}" if wrong else f"½{number}" if number > most else str(number)
         for number, wrong in zip(picture.numbers[1][1:].tolist(), invented, strict=True)
     ]
 
@@ -76,7 +76,7 @@ def legend(picture: WaveClusterPicture) -> str:
         "hatched, +: invented": found.invented.size,
         "dashed: a true cluster that is lost or has changed": np.isin(found.of, _OUTLINED).any(),
         "thick line: became one cluster": (found.of == "joined").any(),
-        "÷: split off": any(sign.startswith("÷") for sign in signs(picture)),
+        "½: split off": any(sign.startswith("½") for sign in signs(picture)),
     }
     return " · ".join(words for words, there in said.items() if there)
 
