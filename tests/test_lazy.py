@@ -9,10 +9,16 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize
 
-from dpviz.base.lazy import Later
+from dpviz.base import lazy
+from dpviz.base.lazy import Later, linear_sum_assignment
 from tests.support import ROOT
+from tests.support.tiers import examples
 
 #: Short commands, and whether they need NumPy, which is half of their time.
 COMMANDS = {
@@ -80,6 +86,41 @@ assert not {"pandas", "pyarrow", "sklearn", "plotly"} & {*sys.modules}
 
 def test_a_curve_loads_no_library_of_tables() -> None:
     subprocess.run([sys.executable, "-c", CURVE], cwd=ROOT, check=True)
+
+
+#: Runs a method with all scores, and prints which slow libraries are loaded afterwards.
+SCORED = """
+import sys
+sys.argv = ["dpviz", "run", "tiny8", "--method", sys.argv[1]]
+from dpviz.__main__ import run
+run()
+slow = {"scipy.optimize", "scipy.linalg", "scipy.spatial", "numpy.f2py", "numpy.testing"}
+print("LOADED", *(slow & {*sys.modules}))
+"""
+
+
+@pytest.mark.parametrize("method", ["privthr", "twostage", "dprefine"])
+def test_a_scored_run_with_compiled_code_loads_no_compiler(method: str) -> None:
+    """Numba's compiler loads scipy.linalg, and only the first run of a method needs it."""
+    command = [sys.executable, "-c", SCORED, method]
+    for _ in range(2):
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "LOADED"
+
+
+@examples(50)
+@given(st.integers(0, 2**32), st.integers(1, 7), st.integers(1, 7), st.booleans())
+def test_matching_is_scipys(seed: int, rows: int, columns: int, maximize: bool) -> None:
+    table = np.random.default_rng(seed).integers(0, 5, (rows, columns))
+    expected = optimize.linear_sum_assignment(table, maximize=maximize)
+    np.testing.assert_array_equal(linear_sum_assignment(table, maximize=maximize), expected)
+
+
+def test_matching_takes_scipys_package_if_the_file_is_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lazy.PathFinder, "find_spec", lambda *_: None)
+    assert lazy._matcher.__wrapped__() is optimize.linear_sum_assignment
 
 
 @pytest.fixture

@@ -39,6 +39,18 @@ def _of(file: str, *tests: str, **changes: tuple[str, str]) -> dict[str, Mistake
 
 MISTAKES: dict[str, Mistake] = {
     **_of(
+        "base/compiled.py",
+        "test_lazy.py",
+        stored_code_loads_the_compiler=("self._load_overload(", "super().load_overload("),
+    ),
+    **_of(
+        "base/lazy.py",
+        "test_lazy.py",
+        numpy_loads_f2py=('("f2py", "testing")', '("testing",)'),
+        a_match_loads_scipy_optimize=("there is None or", "there is not None or"),
+        a_match_is_always_least=("(cost, maximize)", "(cost, False)"),
+    ),
+    **_of(
         "audit/bounds.py",
         "audit/test_external.py",
         delta_is_not_allowed=("np.maximum(low - delta, 0)", "low"),
@@ -629,6 +641,21 @@ MISTAKES: dict[str, Mistake] = {
             "np.floor(-np.log1p(pick / down * np.expm1(-rate * below)) / rate)",
             "np.floor(pick / down * below)",
         ),
+        neighbours_weigh_alike=("place] >= 0] += weight", "place] >= 0] += 1"),
+        a_chain_starts_at_zero=("height[start],", "height[start * 0],"),
+    ),
+    **_of(
+        "kmeans/optimum.py",
+        "kmeans/test_optimum.py",
+        distances_stay_squares=("apart = np.sqrt(apart)", "apart = apart * 1"),
+        half_clusters_are_split=("(counts > 0).all(axis=1)", "(counts > 0).any(axis=1)"),
+        gains_forget_sizes=("one * other / (one + other) * between", "between"),
+    ),
+    **_of(
+        "kmeans/chain.py",
+        "kmeans/test_chain.py",
+        all_gaps_count_alike=("whole += abs(gaps[t, k, j])", "whole += gaps[t, k, j]"),
+        a_point_keeps_its_place=("points[i, j] = new[j]", "points[i, j] = points[i, j]"),
     ),
     **_of(
         "data/reading/table.py",
