@@ -65,7 +65,8 @@ class _Cache(FunctionCache):
         try:
             # Numba's own method first loads all that compiling needs (0.5 s, with parts of SciPy).
             rtsys.initialize(target_context)
-            return self._load_overload(sig, target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         except Exception:
             # Damaged bytes may raise any error when they are unpickled. A new index replaces them.
             with suppress(Exception):

@@ -16,12 +16,7 @@ class Later(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         """Import the module and return an attribute, which may be a part such as pyarrow.csv."""
-        if self.__name__.startswith("scipy"):
-            # SciPy copies all names of NumPy: so it would load two parts that it does not use.
-            numpy = import_module("numpy")
-            for part in ("f2py", "testing"):
-                vars(numpy).setdefault(part, Later(f"numpy.{part}"))
-        module = import_module(self.__name__)
+        module = load(self.__name__)
         try:
             value = getattr(module, name)
         except AttributeError:
@@ -31,6 +26,22 @@ class Later(ModuleType):
                 raise AttributeError(f"{self.__name__} has no {name}") from None
         setattr(self, name, value)
         return value
+
+
+def load(name: str) -> ModuleType:
+    """Import a module; a part of SciPy is imported without two parts of NumPy."""
+    if not name.startswith("scipy"):
+        return import_module(name)
+    # SciPy copies all names of NumPy, so it would load these two, which it does not use (0.1 s).
+    numpy, unused = vars(import_module("numpy")), ("f2py", "testing")
+    for part in unused:
+        numpy.setdefault(part, Later(f"numpy.{part}"))
+    try:
+        return import_module(name)
+    finally:
+        for part in unused:
+            if isinstance(numpy.get(part), Later):
+                numpy.pop(part, None)
 
 
 if TYPE_CHECKING:
@@ -62,9 +73,11 @@ def _matcher() -> Any:
     """SciPy's function from its own file: the import of all of scipy.optimize takes 0.2 s."""
     import scipy
 
-    there = PathFinder.find_spec("_lsap", [str(Path(scipy.__file__).with_name("optimize"))])
-    if there is None or there.loader is None:
+    folder = Path(scipy.__file__).with_name("optimize")
+    there: Any = PathFinder.find_spec("_lsap", [str(folder)])
+    try:
+        module = module_from_spec(there)
+        there.loader.exec_module(module)
+    except (AttributeError, ImportError):
         return optimize.linear_sum_assignment
-    module = module_from_spec(there)
-    there.loader.exec_module(module)
     return module.linear_sum_assignment

@@ -156,7 +156,7 @@ def prospects(
     radii, numbers, apart, spread = loops().tables(K, d)
     loops().squared_radii(points, centers, labels, radii)
     loops().neighbours(centers, radii, numbers, apart)
-    apart = np.sqrt(apart)
+    np.sqrt(apart, out=apart)
     loops().prospects(points, centers, labels, numbers, apart, spread, second, losses, halves)
     counts, means = halves[:, :, 0], halves[:, :, 1:]
     split = (counts > 0).all(axis=1)

@@ -25,7 +25,6 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
@@ -38,6 +37,7 @@ from streamlit.web.server import server_util
 
 from dpviz.base.ending import ended_by
 from dpviz.base.errors import InputError, shown
+from dpviz.base.lazy import load
 from dpviz.server.door import CHECKED, ClassDoor
 from dpviz.server.loop import use as use_loop
 from dpviz.ui.session.address import (
@@ -166,7 +166,7 @@ def _loading() -> threading.Thread:
 
 def _load() -> None:
     for name in _LIBRARIES:
-        import_module(name)
+        load(name)
 
 
 class Shield:

@@ -77,7 +77,7 @@ def likely_cells(
     order = order[np.argsort(-flat[order], kind="stable")]
     heights = np.pad(with_surroundings(chance, 1.0), 1).ravel()
     saddle = SADDLE if doubt > MUCH else 0.0
-    large = max(LARGE * order.size, FEW)
+    large = float(max(LARGE * order.size, FEW))  # one type: numba compiles for each type
     parent, size, sums = np.full(flat.size, -1), np.zeros(flat.size, int), np.zeros(flat.size)
     roots = np.zeros(near.size, int)
     grown(order, flat < WEAK, near, large, heights, saddle, parent, size, sums, roots)

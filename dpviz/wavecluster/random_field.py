@@ -109,10 +109,10 @@ def field_samples(
     for place, weight in enumerate(weights):
         total[near[:, place] >= 0] += weight
     gibbs(
-        seen[:, 0], seen[:, 1].clip(max=EXACT), chances, parts.cumsum(axis=1), row, bins.first,
-        bins.parts, start, prior, height, near, weights, total, low, float(released.zeros),
-        min(released.zeros_rate, EXACT), small, sweeps, found, generator, height[start],
-        np.tile(prior, (TABLES, 1)), np.zeros((TABLES, width)),
+        seen[:, 0].copy(), seen[:, 1].clip(max=EXACT), chances, parts.cumsum(axis=1), row,
+        bins.first, bins.parts, start, prior, height, near, weights, total, low,
+        float(released.zeros), min(released.zeros_rate, EXACT), small, sweeps, found, generator,
+        height[start], np.tile(prior, (TABLES, 1)), np.zeros((TABLES, width)),
         np.zeros(width + -width % PARCEL), np.empty(-(-width // PARCEL)), np.empty((2, cells + 1)),
     )  # fmt: skip
     return found.reshape(-1, *shape), filled
@@ -245,8 +245,8 @@ def gibbs(
     to below ``small``, ((1 + n) / (2 + n)) ** SPARSE if n other cells have small counts. Tables are
     running means of these probabilities over the sweeps. ``parts`` (m, I) are cumulative;
     ``bin_of`` (cells,) changes, and so does ``tall``, its heights. ``total`` has each cell's sum of
-    the weights of its neighbours. The last five arrays are memory: numba compiles much faster if a
-    function makes no arrays.
+    the weights of its neighbours. ``tables`` start as the prior, ``sums`` and ``weight`` as zeros;
+    the last two arrays are memory. Numba compiles much faster if a function makes no arrays.
     """
     cells, bins = row.size, chances.shape[1]
     every = (sweeps - sweeps // 3) // found.shape[0]

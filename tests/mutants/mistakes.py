@@ -47,7 +47,8 @@ MISTAKES: dict[str, Mistake] = {
         "base/lazy.py",
         "test_lazy.py",
         numpy_loads_f2py=('("f2py", "testing")', '("testing",)'),
-        a_match_loads_scipy_optimize=("there is None or", "there is not None or"),
+        numpy_keeps_the_placeholder=("isinstance(numpy.get(part), Later)", "False"),
+        a_match_loads_scipy_optimize=('find_spec("_lsap"', 'find_spec("_lsap_"'),
         a_match_is_always_least=("(cost, maximize)", "(cost, False)"),
     ),
     **_of(
@@ -647,7 +648,7 @@ MISTAKES: dict[str, Mistake] = {
     **_of(
         "kmeans/optimum.py",
         "kmeans/test_optimum.py",
-        distances_stay_squares=("apart = np.sqrt(apart)", "apart = apart * 1"),
+        distances_stay_squares=("np.sqrt(apart, out=apart)", "np.abs(apart)"),
         half_clusters_are_split=("(counts > 0).all(axis=1)", "(counts > 0).any(axis=1)"),
         gains_forget_sizes=("one * other / (one + other) * between", "between"),
     ),

@@ -57,9 +57,10 @@ from dpviz.ui.widgets.show import theme_mode
 from dpviz.ui.widgets.stamp import Stamp
 from dpviz.ui.widgets.strip import Choice
 
-#: Compiled loops of the first method.
+#: Compiled loops of the first method, for any data.
 _COMPILED = (
-    *("plus_plus", "lloyd", "prospects", "assign", "grid_cells", "denoise", "weighted_lloyd"),
+    *("plus_plus", "squared_radii", "neighbours", "lloyd", "prospects", "assign", "grid_cells"),
+    *("denoise", "weighted_lloyd"),
 )
 
 #: Request of a run: its data with K, its parameters, its seed, and whether the left side shows the

@@ -27,17 +27,9 @@ def theme_mode() -> Mode:
 
 
 def show_panels(
-    panels: Panels,
-    stamp: Stamp,
-    *,
-    key: str,
-    base_name: str,
-    about: str,
-    clickable: bool = False,
-    boxable: bool = False,
-    fills: bool = False,
-    **more: Any,
-) -> Any:
+    panels: Panels, stamp: Stamp, *, key: str, base_name: str, about: str, clickable: bool = False,
+    boxable: bool = False, fills: bool = False, **more: Any,
+) -> Any:  # fmt: skip
     """Show panels and the note on their publication, which saved pictures also contain.
 
     ``about`` is the name of the text of :mod:`dpviz.ui.widgets.about_picture` that is below the

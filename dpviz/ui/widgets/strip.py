@@ -30,18 +30,10 @@ class Choice:
 
 
 def strip(
-    cards: Sequence[StageCard],
-    choices: Sequence[Choice],
-    *,
-    key: str,
-    controls: Mapping[str, Sequence[str]],
-    shown: str,
-    at_first: bool,
-    settings: Mapping[str, str],
-    broken: tuple[str, str, str],
-    offered: str,
-    open_stage: Callable[[str], object],
-) -> str | None:
+    cards: Sequence[StageCard], choices: Sequence[Choice], *, key: str,
+    controls: Mapping[str, Sequence[str]], shown: str, at_first: bool, settings: Mapping[str, str],
+    broken: tuple[str, str, str], offered: str, open_stage: Callable[[str], object],
+) -> str | None:  # fmt: skip
     """Show the strip; return a stage if the user asked for the method that has this stage.
 
     ``shown`` is the stage in the picture, or "". ``controls`` has the keys of the controls that are
