@@ -946,6 +946,14 @@ def test_no_path_is_read_for_visitors_of_another_computer(app, monkeypatch):
     assert not [one for one in test.text_input if "path" in (one.key or "")]
 
 
+def test_a_comparison_without_any_draw_yet_has_no_ranks(app, monkeypatch):
+    rows = Found.rows
+    monkeypatch.setattr(Found, "rows", lambda self, plan: rows(self, plan).iloc[:0])
+    test = app(preset="000-5", data="spirals", draws=1, epsilons="1")
+    assert not test.exception
+    assert not [one for one in test.dataframe if "inside" in one.value]
+
+
 def test_on_ds2_the_printed_numbers_stand_beside_ours(app):
     file = reference_file("ds2.csv")
     test = app(preset="000-5", data="spirals", draws=2, epsilons="0.5, 1")

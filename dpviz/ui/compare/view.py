@@ -458,7 +458,8 @@ def _behind(
     preset = PRESETS.get(state.get("preset"))
     one_truth = not moves_truth(axis.name, request.any.methods)
     ranks = None
-    if state.get("score") == RANK and one_truth:
+    # The first draws of a running comparison may have no rank yet.
+    if state.get("score") == RANK and one_truth and RANK in runs and runs[RANK].notna().any():
         truths = {plan.subjects[0].name: _truth(plan) for plan in request.plans.values()}
         ranks = rank_table(runs, truths, axis.name)
     if ranks is not None and "printed" in ranks:
