@@ -46,7 +46,7 @@ setup(
         "dpviz.privacy": ["*.toml", "*.txt"],
         "dpviz.release": ["*.json", "*.j2", "*.toml", "templates/*"],
         "dpviz.sample_data": ["*.csv", "*.json", "*.md", "*.parquet"],
-        "dpviz.ui": ["frontend/*", "reference/*.toml"],
+        "dpviz.ui": ["frontend/*", "frontend/pictures/*", "reference/*.toml"],
         "dpviz.wavecluster": ["*.toml", "methods/*.toml"],
     },
 )

@@ -53,10 +53,7 @@ def settings_of(known: Sample) -> dict[str, Any]:
 
 
 def trial_of(
-    dataset: Dataset,
-    config: Configuration,
-    domain: Domain | None = None,
-    outside: Outside = "clip",
+    dataset: Dataset, config: Configuration, domain: Domain | None = None, outside: Outside = "clip"
 ) -> Trial:
     """Combine data with a configuration of any family.
 

@@ -169,10 +169,7 @@ def _header(given: argparse.Namespace) -> Any:
 def read_for_exploring(given: argparse.Namespace) -> Table:
     """Read the table DATA; messages about unreadable rows are printed when columns are chosen."""
     return read_table(
-        _file(given),
-        header=_header(given),
-        unreadable="leave out",
-        **_reading(given),
+        _file(given), header=_header(given), unreadable="leave out", **_reading(given)
     )
 
 

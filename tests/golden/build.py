@@ -15,7 +15,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from unittest.mock import patch
 
 import numpy as np
@@ -24,13 +24,18 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.commands.command_line import main
 from dpviz.families import CARDS, FAMILIES
+from dpviz.figures.panels import Panels
+from dpviz.figures.theme import Mode
 from dpviz.privacy.mechanisms import stay_chance
 from dpviz.privacy.secure import CertifiedSpend, SecureAccountant
 from dpviz.release.draw import Prepared
 from dpviz.release.files import files, schema
+from dpviz.ui import FRONTEND
 from dpviz.ui.explorer import PREPARED
+from dpviz.ui.session.first_picture import drawn
 from tests.release.test_release import CASES, Streams, dataset, name_of, request_of
 from tests.support import APP
+from tests.support.links import opened
 
 FOLDER = Path(__file__).parent
 
@@ -229,6 +234,26 @@ def _titles(test: AppTest) -> Iterator[str]:
             yield f"{head['figure']['layout'].get('title', {}).get('text')}: {head['alt']}"
 
 
+#: First pictures of the package; PrivTHR is drawn until the code of WaveCluster's default exists.
+PICTURES = ("wavecluster", "wavecluster-uncompiled", "kmeans")
+
+
+def picture(name: str) -> dict[str, bytes]:
+    """Files of a first picture of the package, as its page draws it now without a link."""
+    page, *uncompiled = name.split("-")
+    taken: list[Panels] = []
+    with (
+        patch("dpviz.ui.explorer.explorer.PREPARED", set() if uncompiled else {page}),
+        patch("dpviz.ui.explorer.explorer.uncompiled", lambda names: [*names]),
+        patch("dpviz.ui.explorer.explorer.show_panels", lambda one, *_, **__: taken.append(one)),
+    ):
+        assert not opened(page, {}).exception
+    return {
+        "-".join((page, mode, *uncompiled)) + ".html": drawn(taken[0], mode)[mode]
+        for mode in get_args(Mode)
+    }
+
+
 PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     part.__name__: part for part in (cards, helps, runs, sweep, releases, links)
 }
@@ -246,3 +271,6 @@ def as_text(content: dict[str, Any]) -> str:
 if __name__ == "__main__":
     for part in PARTS:
         (FOLDER / f"{part}.json").write_text(text(part), encoding="utf-8")
+    for name in PICTURES:
+        for file, content in picture(name).items():
+            (FRONTEND / "pictures" / file).write_bytes(content)

@@ -21,6 +21,7 @@ from dpviz.kmeans.sketch import Sketch
 from dpviz.ui.explorer.explorer import Explorer
 from dpviz.ui.explorer.kmeans import KMeansExplorer
 from dpviz.ui.explorer.wavecluster import WaveClusterExplorer
+from dpviz.ui.session.first_picture import with_picture
 from tests.support import ROOT
 from tests.support.links import opened
 from tests.ui.test_wavecluster import figure_head, text, title
@@ -92,7 +93,10 @@ def held(monkeypatch):
 
 
 @pytest.mark.parametrize("name", list(BEFORE))
-def test_another_run_is_shown_by_its_name_until_the_first_method_is_compiled(held, name):
+def test_another_run_is_shown_by_its_name_until_the_first_method_is_compiled(
+    held, name, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("DPVIZ_HOME", str(tmp_path))
     instead, job = BEFORE[name]
     first, of = CARDS[FAMILIES[name].first].title, len(EXPLORERS[name].code)
     test = opened(name, {})
@@ -112,6 +116,8 @@ def test_another_run_is_shown_by_its_name_until_the_first_method_is_compiled(hel
     assert instead not in json.dumps(figure_head(test))
     assert first in title(test)
     assert "code is being prepared" not in text(test)
+    # A later visitor of the page without a link gets the default's picture at once.
+    assert first.encode() in with_picture(b"<html><body></body></html>", f"/{name}", "")
 
 
 def test_a_picture_from_all_records_is_not_called_a_sketch(held):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from functools import partial
 from pathlib import Path
+from typing import get_args
 from urllib.parse import urlencode
 
 import numpy as np
@@ -15,13 +17,19 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 
 from dpviz.base.home import home
 from dpviz.data.background import read_background
+from dpviz.families import FAMILIES
+from dpviz.figures.theme import Mode
 from dpviz.server import web
+from dpviz.ui import FRONTEND
 from dpviz.ui.explorer import PREPARED
 from dpviz.ui.session import first_picture
-from dpviz.ui.session.first_picture import with_picture
+from dpviz.ui.session.first_picture import keep, shipped, with_picture
+from tests.golden.build import PICTURES, picture
 from tests.support import APP, coroutines
-from tests.support.links import opened
+from tests.support.links import PAGES, opened
 from tests.ui.test_wavecluster import figure_head
+
+MODES = get_args(Mode)
 
 QUICK = {"data": "tiny8", "method": "privthr", "epsilon": "0.5"}
 
@@ -30,6 +38,9 @@ QUICK = {"data": "tiny8", "method": "privthr", "epsilon": "0.5"}
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPVIZ_HOME", str(tmp_path / "home"))
 
+
+#: A number with digits behind the point; whole numbers are the same everywhere.
+NUMBER = re.compile(rb"-?\d*\.\d+")
 
 PAGE = b"<html lang='en'><head></head><body></body></html>"
 
@@ -66,7 +77,48 @@ def test_a_page_is_sent_with_the_picture_of_its_link(page: str) -> None:
     assert not stored(f"/{page}", urlencode({**link, "seed": 7}))
     assert not stored(f"/{page}", urlencode({**link, "epsilon": ""}))
     assert not stored(f"/{page}", urlencode({**link, "embed": "true"}))
-    assert not stored(f"/{page}", "")
+
+
+@pytest.mark.parametrize(
+    ("page", "title"), [("", b"PrivTHR"), ("wavecluster", b"PrivTHR"), ("kmeans", b"DP-Refine")]
+)
+def test_a_new_installation_has_a_first_picture_of_its_explorers(page: str, title: bytes) -> None:
+    found = stored(f"/{page}", "")
+    assert title in found
+    assert b"Two-stage" not in found
+    for mode in MODES:
+        assert found.count(f'<div class="dpv-first dpv-{mode}"'.encode()) == 1
+    assert not stored(f"/{page}", "epsilon=1")
+    assert not stored(f"/{page}-uncompiled", "")
+
+
+def test_other_pages_of_a_new_installation_have_no_picture() -> None:
+    assert not any(stored(f"/{page}", "") for page in PAGES if page not in FAMILIES)
+
+
+def test_the_picture_of_the_default_follows_when_its_code_is_compiled() -> None:
+    keep("wavecluster", [{}], shipped("wavecluster"))
+    assert len(files()) == len(MODES)
+    kept = stored("/", "")
+    assert b"Two-stage" in kept
+    assert b"PrivTHR" not in kept
+    # The page's own picture is the same.
+    for one in files():
+        one.unlink()
+    PREPARED.add("wavecluster")
+    AppTest.from_file(APP, default_timeout=120).run()
+    light = next(one for one in files() if one.name.endswith("-light.html"))
+    assert light.read_bytes() in kept
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_pictures_of_the_package_are_what_the_pages_draw(name: str) -> None:
+    for file, now in picture(name).items():
+        kept = (FRONTEND / "pictures" / file).read_bytes()
+        # The last digit of a place may depend on the processor.
+        assert NUMBER.split(now) == NUMBER.split(kept)
+        for a, b in zip(NUMBER.findall(now), NUMBER.findall(kept), strict=True):
+            assert float(a) == pytest.approx(float(b), abs=0.02)
 
 
 def test_the_start_page_has_its_picture() -> None:

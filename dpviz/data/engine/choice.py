@@ -73,10 +73,7 @@ def check_engine(name: str, scheduler: str | None) -> None:
 
 @contextmanager
 def engine_of(
-    name: str = "local",
-    scheduler: str | None = None,
-    *,
-    progress: Progress | None = None,
+    name: str = "local", scheduler: str | None = None, *, progress: Progress | None = None
 ) -> Iterator[Engine]:
     """Return the engine with a name in ``ENGINES``; InputError if it can't be used or reached."""
     check_engine(name, scheduler)

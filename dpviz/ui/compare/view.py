@@ -604,11 +604,7 @@ def _show_latex(request: SweepRequest, charts: Sequence[Chart], title: str, line
     caption = f"{title}. {request.stamp.line}."
     if changed:
         caption += f" As run by dpviz, with differences from the papers: {series(changed)}."
-    words = {
-        "caption": caption,
-        "label": "dpviz-compare",
-        "cited": ",".join(keys(*cards)),
-    }
+    words = {"caption": caption, "label": "dpviz-compare", "cited": ",".join(keys(*cards))}
     table = partial(latex_table_of, charts, axis, request.subjects.values(), **words)
     picture = partial(latex_figure_of, charts, axis, line, **words)
     row, file = st.container(horizontal=True), f"{request.stamp.file}-compare"

@@ -52,7 +52,7 @@ from dpviz.ui.explorer.settings import (
 )
 from dpviz.ui.messages import errors_shown, plain_text, show_caption
 from dpviz.ui.page import live_part
-from dpviz.ui.session.first_picture import keep
+from dpviz.ui.session.first_picture import drawn, keep
 from dpviz.ui.session.job import Job, follow
 from dpviz.ui.session.state import MAX_SEED, Control, UrlState, choice, whole
 from dpviz.ui.tuning.panel import tuning_panel
@@ -455,7 +455,7 @@ class Explorer(ABC):
         of_link = active.is_sample and not (state.agreed or state.notes or active.ground.own)
         if of_link and self.coming is None and not self.is_sketch:
             links = st.query_params.to_dict(), state.link()
-            keep(state.page, links, self.panels, theme_mode())
+            keep(state.page, links, drawn(self.panels, theme_mode()))
 
     @property
     def _follows(self) -> str:

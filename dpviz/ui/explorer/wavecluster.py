@@ -43,6 +43,7 @@ from dpviz.ui.explorer.explorer import Explorer, PrivateChoice, prepared
 from dpviz.ui.explorer.settings import RunSettings
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.session.cache import Grid, run_of, truth_of
+from dpviz.ui.session.first_picture import keep, shipped
 from dpviz.ui.session.job import Job, job_of, pause, start
 from dpviz.ui.session.state import UrlState
 from dpviz.ui.widgets.embed import embedded
@@ -126,8 +127,12 @@ class WaveClusterExplorer(Explorer):
         job = job_of(_CODE)
         if job is None or not job.running:
             config, source = self.chosen.config, self.runs.grid.source
-            first = partial(run, source, config, SeededNoise(self.chosen.seed))
-            job = start(_CODE, prepared(self.name, lambda **_: first()), heavy=False)
+
+            def first(**_: object) -> None:
+                run(source, config, SeededNoise(self.chosen.seed))
+                keep(self.name, [{}], shipped(self.name))
+
+            job = start(_CODE, prepared(self.name, first), heavy=False)
         return job
 
     @staticmethod
