@@ -816,6 +816,21 @@ MISTAKES: dict[str, Mistake] = {
         a_moved_slider_is_a_first_picture=(" and _BEGUN not in st.session_state", ""),
     ),
     **_of(
+        "ui/session/first_picture.py",
+        "ui/test_stored_picture.py",
+        any_link_has_the_pictures_of_the_package=("found = {} if link else", "found ="),
+        the_default_comes_before_its_code=(' | shipped(page, "-uncompiled")', ""),
+        the_package_hides_what_is_stored=(
+            "found[mode] = (home()",
+            "found[mode] = found.get(mode) or (home()",
+        ),
+    ),
+    **_of(
+        "ui/explorer/wavecluster.py",
+        "ui/test_first_picture.py",
+        the_default_is_not_kept=("keep(self.name, [{}], shipped(self.name))", "pass"),
+    ),
+    **_of(
         "figures/svg.py",
         "figures/test_svg.py",
         cells_are_upside_down=("codes.reshape(z.shape)[::-1]", "codes.reshape(z.shape)"),

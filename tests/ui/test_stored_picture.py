@@ -96,6 +96,7 @@ def test_other_pages_of_a_new_installation_have_no_picture() -> None:
     assert not any(stored(f"/{page}", "") for page in PAGES if page not in FAMILIES)
 
 
+@pytest.mark.usefixtures("as_released")
 def test_the_picture_of_the_default_follows_when_its_code_is_compiled() -> None:
     keep("wavecluster", [{}], shipped("wavecluster"))
     assert len(files()) == len(MODES)
@@ -111,6 +112,7 @@ def test_the_picture_of_the_default_follows_when_its_code_is_compiled() -> None:
     assert light.read_bytes() in kept
 
 
+@pytest.mark.usefixtures("as_released")
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_pictures_of_the_package_are_what_the_pages_draw(name: str) -> None:
     for file, now in picture(name).items():
