@@ -103,9 +103,7 @@ def first_pictures(browser: Browser, folder: str) -> None:
                 after = f" ({start - begun + painted:.2f} s after the server)" * (
                     tab == "first tab"
                 )
-                print(
-                    f"{turn}, {tab}: first picture {painted:.2f} s{after}, to be moved after {drawn:.2f} s"
-                )
+                print(f"{turn}, {tab}: first picture {painted:.2f} s{after}, own {drawn:.2f} s")
                 page.wait_for_timeout(1500)
                 page.close()
 
