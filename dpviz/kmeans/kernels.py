@@ -10,9 +10,6 @@ from dpviz.base.compiled import compiled
 #: leaves at least the share LEAST_CUT on either side.
 LONGEST, LEAST_CUT = 0.9, 0.3
 
-#: Safety factor for comparisons of distances with bounds, which have rounding errors.
-SURELY = 1 - 1e-9
-
 #: Number of points in a block: their distances fit into the processor's nearest cache.
 BLOCK = 128
 
@@ -32,13 +29,14 @@ def rooms(ndim):  # type: ignore[no-untyped-def]
     return np.zeros((ndim + 3, BLOCK)), np.empty(BLOCK, dtype=np.int64)
 
 
-@compiled(inline="always")
+@compiled()
 def nearest(points, centers, room, own, two):  # type: ignore[no-untyped-def]
     """Find the nearest centre of each of at most ``BLOCK`` points, centre by centre.
 
     So the processor treats several points at a time, with exactly the result of a plain loop.
     Writes nearest centres (if several are equal, the lowest number) to ``own``. Returns squared
-    distances to these centres and, if ``two``, to the second nearest centres.
+    distances to these centres and, if ``two``, to the second nearest centres. Callers pass no
+    literal ``two``, because numba would compile a version for each literal.
     """
     last = points.shape[1] - 1
     squares, best, second = room[last + 1], room[last + 2], room[last + 3]
@@ -78,12 +76,26 @@ def add_sums(points, centers, room, numbers, table):  # type: ignore[no-untyped-
     """Add counts (column 0) and sums (other columns) of the points of each nearest centre."""
     for begin in range(0, points.shape[0], BLOCK):
         block = points[begin : begin + BLOCK]
-        nearest(block, centers, room, numbers, False)
+        nearest(block, centers, room, numbers, np.bool_(False))
         for i in range(block.shape[0]):
             own = np.uint64(numbers[i])
             table[own, 0] += 1
             for j in range(points.shape[1]):
                 table[own, j + 1] += block[i, j]
+
+
+@compiled()
+def add_weighted_sums(points, weights, centers, room, numbers, table):  # type: ignore[no-untyped-def]
+    """Add errors, weights and weighted sums (d columns) of the points of each nearest centre."""
+    for begin in range(0, points.shape[0], BLOCK):
+        block = points[begin : begin + BLOCK]
+        firsts, _ = nearest(block, centers, room, numbers, np.bool_(False))
+        for i in range(block.shape[0]):
+            own, weight = numbers[i], weights[begin + i]
+            table[own, 0] += weight * firsts[i]
+            table[own, 1] += weight
+            for j in range(points.shape[1]):
+                table[own, j + 2] += weight * block[i, j]
 
 
 @compiled()
@@ -188,7 +200,7 @@ def add_contours(points, centers, room, numbers, averages, table):  # type: igno
     """Add counts, distances and contour coefficients with averages (K,) for each nearest centre."""
     for begin in range(0, points.shape[0], BLOCK):
         block = points[begin : begin + BLOCK]
-        firsts, seconds = nearest(block, centers, room, numbers, True)
+        firsts, seconds = nearest(block, centers, room, numbers, np.bool_(True))
         for i in range(block.shape[0]):
             own, best, second = numbers[i], firsts[i], seconds[i]
             table[own, 0] += 1
@@ -509,34 +521,6 @@ def project(points, center, directions, projected):  # type: ignore[no-untyped-d
             projected[i, k] = min(max(place, -1.0), 1.0)
 
 
-@compiled(inline="always")
-def nearest_two(points, i, centers):  # type: ignore[no-untyped-def]
-    """Squared distances of a point to its two nearest centres, and the nearest centre."""
-    best, second, own = np.inf, np.inf, 0
-    for k in range(centers.shape[0]):
-        distance = 0.0
-        for j in range(centers.shape[1]):
-            difference = points[i, j] - centers[k, j]
-            distance += difference * difference
-            if distance >= second:
-                break
-        if distance < best:
-            second, best, own = best, distance, k
-        elif distance < second:
-            second = distance
-    return best, second, own
-
-
-@compiled(inline="always")
-def half_ways(centers, halves):  # type: ignore[no-untyped-def]
-    """Write half the distance of each centre to its nearest other centre, shape (K,)."""
-    halves[:] = np.inf
-    for k in range(centers.shape[0]):
-        for other in range(k):
-            half = np.sqrt(square(centers, k, centers, other)) / 2
-            halves[k], halves[other] = min(halves[k], half), min(halves[other], half)
-
-
 @compiled()
 def plus_plus(points, weights, first, draws, room, chosen):  # type: ignore[no-untyped-def]
     """Choose points by D^2 sampling after a given first point; write their indices (K,).
@@ -571,68 +555,6 @@ def plus_plus(points, weights, first, draws, room, chosen):  # type: ignore[no-u
         for i in range(n):
             total += weights[i] * closest[i]
             sums[i] = total
-
-
-@compiled()
-def weighted_lloyd(  # type: ignore[no-untyped-def]
-    points, weights, centers, most, least, owners, others, room, sums, before
-):
-    """Run weighted Lloyd's iteration in place; ``before`` gets the centres before the last step.
-
-    Stops when the gain is below the share ``least`` of the error, or after ``most`` iterations.
-    Centres of empty clusters do not move. The first row of ``room`` gets errors (K,) before the
-    last step. ``owners``, ``others`` and ``room`` are zeros at the start.
-
-    A point is compared with all centres only if another centre may be nearer. The distance to the
-    second nearest centre shrinks at most by the longest move. Within half the way from its centre
-    to the next centre, a point has no nearer centre (Hamerly 2010, "Making k-means even faster").
-    """
-    n, (clusters, ndim) = points.shape[0], centers.shape
-    errors, moves, halves = room[0], room[1], room[2]
-    last = np.inf
-    for _ in range(most):
-        errors[:] = 0
-        sums[:] = 0
-        farthest = 0
-        for k in range(1, clusters):
-            if moves[k] > moves[farthest]:
-                farthest = k
-        long, next_long = moves[farthest], 0.0
-        for k in range(clusters):
-            if k != farthest:
-                next_long = max(next_long, moves[k])
-        half_ways(centers, halves)
-        for i in range(n):
-            weight = weights[i]
-            if weight <= 0:
-                continue
-            own = owners[i]
-            others[i] -= next_long if own == farthest else long
-            best = square(points, i, centers, own)
-            if np.sqrt(best) >= max(others[i], halves[own]) * SURELY:
-                best, second, own = nearest_two(points, i, centers)
-                owners[i], others[i] = own, np.sqrt(second)
-            errors[own] += weight * best
-            sums[own, 0] += weight
-            for j in range(ndim):
-                sums[own, j + 1] += weight * points[i, j]
-        total = 0.0
-        for k in range(clusters):
-            total += errors[k]
-        for k in range(clusters):
-            for j in range(ndim):
-                before[k, j] = centers[k, j]
-        if total >= last * (1 - least):
-            break
-        last = total
-        for k in range(clusters):
-            moves[k] = 0.0
-            if sums[k, 0] > 0:
-                for j in range(ndim):
-                    new = sums[k, j + 1] / sums[k, 0]
-                    moves[k] += (new - centers[k, j]) ** 2
-                    centers[k, j] = new
-                moves[k] = np.sqrt(moves[k])
 
 
 @compiled()

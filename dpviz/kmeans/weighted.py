@@ -97,9 +97,20 @@ def _heavy(
 def lloyd(
     points: Floats, weights: Floats, centers: Floats, most: int = ITERATIONS, least: float = GAIN
 ) -> tuple[Floats, Floats]:
-    """Run Lloyd's iteration in place; return errors and losses before the last step, each (K,)."""
-    (n, d), clusters = points.shape, len(centers)
-    room, before = np.zeros((3, clusters)), np.empty((clusters, d))
-    memory = np.zeros(n, dtype=np.int64), np.zeros(n), room, np.empty((clusters, 1 + d)), before
-    loops().weighted_lloyd(points, weights, centers, most, least, *memory)
-    return room[0], fit(points, before, weights).losses
+    """Run Lloyd's iteration in place; return errors and losses before the last step, each (K,).
+
+    Stops when the gain is below the share ``least`` of the error, or after ``most`` iterations.
+    Centres of empty clusters do not move.
+    """
+    (clusters, ndim), last = centers.shape, np.inf
+    room, table = loops().rooms(ndim), np.empty((clusters, 2 + ndim))
+    for _ in range(most):
+        table[:] = 0
+        loops().add_weighted_sums(points, weights, centers, *room, table)
+        before = centers.copy()
+        error = table[:, 0].cumsum()[-1]  # added up in the same order on every processor
+        if error >= last * (1 - least):
+            break
+        last, full = error, table[:, 1] > 0
+        centers[full] = table[full, 2:] / table[full, 1:2]
+    return table[:, 0], fit(points, before, weights).losses

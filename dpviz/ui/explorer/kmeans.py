@@ -60,7 +60,7 @@ from dpviz.ui.widgets.strip import Choice
 #: Compiled loops of the first method, for any data.
 _COMPILED = (
     *("plus_plus", "squared_radii", "neighbours", "lloyd", "prospects", "assign", "grid_cells"),
-    *("denoise", "weighted_lloyd"),
+    *("denoise", "add_weighted_sums"),
 )
 
 #: Request of a run: its data with K, its parameters, its seed, and whether the left side shows the
