@@ -389,67 +389,71 @@ def grid_cells(points, side, parts, firsts, found):  # type: ignore[no-untyped-d
 
 
 @compiled(inline="always")
-def fraction(known, total, parts, prior, logs):  # type: ignore[no-untyped-def]
+def fraction(known, total, law, logs):  # type: ignore[no-untyped-def]
     """Expected share of a total in the first of two halves, from their noisy sums and variances.
 
-    Noise is treated as normal. Takes possible shares (m,), their prior, and a working array (m,).
+    Noise is treated as normal. Takes the law of shares, as :func:`denoise`, and memory.
     """
     one, one_variance, other, other_variance = known[0], known[1], known[2], known[3]
     most = -np.inf
-    for q in range(len(parts)):
-        first, second = one - parts[q] * total, other - (1 - parts[q]) * total
+    for q in range(law.shape[1]):
+        first, second = one - law[0, q] * total, other - (1 - law[0, q]) * total
         logs[q] = -(first * first / one_variance + second * second / other_variance) / 2
         most = max(most, logs[q])
     mass, mean = 0.0, 0.0
-    for q in range(len(parts)):
+    for q in range(law.shape[1]):
         # Skip shares that are less likely by a factor of e^40, because they change nothing.
         if logs[q] >= most - 40:
-            weight = prior[q] * np.exp(logs[q] - most)
+            weight = law[1, q] * np.exp(logs[q] - most)
             mass += weight
-            mean += weight * parts[q]
+            mean += weight * law[0, q]
     return mean / mass
 
 
 @compiled(inline="always")
-def box_sum(sums, values, side, lows, highs):  # type: ignore[no-untyped-def]
-    """Two sums over the cells [lows, highs) of a grid of equal sides, from its prefix sums."""
-    ndim, cells, one, two = len(lows), 1, 0.0, 0.0
+def box_sum(sums, origin, values, begin, side, lows, highs, row):  # type: ignore[no-untyped-def]
+    """Two sums over the cells [lows, highs) of a grid of equal sides, from its prefix sums.
+
+    Takes rows of arrays by their numbers here and below, because numba compiles this faster. The
+    grid's first corner and first cell are ``origin`` and ``begin``.
+    """
+    ndim, cells, one, two = lows.shape[1], 1, 0.0, 0.0
     for j in range(ndim):
-        cells *= highs[j] - lows[j]
+        cells *= highs[row, j] - lows[row, j]
     # The sum over the cells is faster if there are not more cells than corners.
     if cells <= 1 << ndim:
         for cell in range(cells):
             place, rest, stride = 0, cell, 1
             for j in range(ndim - 1, -1, -1):
-                wide = highs[j] - lows[j]
-                place += (lows[j] + rest % wide) * stride
+                wide = highs[row, j] - lows[row, j]
+                place += (lows[row, j] + rest % wide) * stride
                 rest //= wide
                 stride *= side
-            one += values[place, 0]
-            two += values[place, 1]
+            one += values[begin + place, 0]
+            two += values[begin + place, 1]
     else:
         for corner in range(1 << ndim):
             place, sign = 0, 1.0
             for j in range(ndim):
                 low = (corner >> j) & 1
-                place = place * (side + 1) + (lows[j] if low else highs[j])
+                place = place * (side + 1) + (lows[row, j] if low else highs[row, j])
                 sign = -sign if low else sign
-            one += sign * sums[place, 0]
-            two += sign * sums[place, 1]
+            one += sign * sums[origin + place, 0]
+            two += sign * sums[origin + place, 1]
     return one, two
 
 
 @compiled(inline="always")
-def halve(low, high, generator):  # type: ignore[no-untyped-def]
+def halve(lows, highs, row, generator):  # type: ignore[no-untyped-def]
     """Choose one of the longest axes at random, and a cut; the axis is -1 for a single cell."""
     axis, longest, cut = -1, 0.0, 1
-    for j in range(len(low)):
-        if high[j] - low[j] > 1:
-            length = (high[j] - low[j]) * (1 + LONGEST * generator.random())
+    for j in range(lows.shape[1]):
+        if highs[row, j] - lows[row, j] > 1:
+            length = (highs[row, j] - lows[row, j]) * (1 + LONGEST * generator.random())
             if length > longest:
                 axis, longest = j, length
-    if axis >= 0 and high[axis] - low[axis] > 2:
-        width = high[axis] - low[axis]
+    if axis >= 0 and highs[row, axis] - lows[row, axis] > 2:
+        width = highs[row, axis] - lows[row, axis]
         place = width * (LEAST_CUT + (1 - 2 * LEAST_CUT) * generator.random()) + 0.5
         cut = min(max(np.int64(place), 1), width - 1)
     return axis, cut
@@ -471,34 +475,33 @@ def denoise(  # type: ignore[no-untyped-def]
     waiting, logs, known = room[0], room[1], room[2]
     ndim = lows.shape[1]
     for grid in range(len(sides)):
-        side, counts = sides[grid], found[firsts[grid] :]
-        cells, before = values[firsts[grid] :], sums[corners[grid] :]
+        side, begin = sides[grid], firsts[grid]
         for _ in range(passes):
             for j in range(ndim):
                 lows[0, j], highs[0, j] = 0, side
             waiting[0], top = totals[grid], 0
             while top >= 0:
-                low, high, sum_ = lows[top], highs[top], waiting[top]
+                sum_ = waiting[top]
                 if sum_ <= least:
                     top -= 1
                     continue
-                axis, cut = halve(low, high, generator)
+                axis, cut = halve(lows, highs, top, generator)
                 if axis < 0:
                     number = 0
                     for j in range(ndim):
-                        number = number * side + low[j]
-                    counts[number] += sum_ / passes
+                        number = number * side + lows[top, j]
+                    found[begin + number] += sum_ / passes
                     top -= 1
                     continue
                 # The first half replaces the whole block; the second half is above it on the stack.
                 for j in range(ndim):
-                    lows[top + 1, j], highs[top + 1, j] = low[j], high[j]
-                lows[top + 1, axis] = high[axis] = low[axis] + cut
+                    lows[top + 1, j], highs[top + 1, j] = lows[top, j], highs[top, j]
+                lows[top + 1, axis] = highs[top, axis] = lows[top, axis] + cut
                 for half in range(2):
                     known[2 * half], known[2 * half + 1] = box_sum(
-                        before, cells, side, lows[top + half], highs[top + half]
+                        sums, corners[grid], values, begin, side, lows, highs, top + half
                     )
-                part = fraction(known, sum_, law[0], law[1], logs)
+                part = fraction(known, sum_, law, logs)
                 waiting[top + 1], waiting[top] = sum_ * (1 - part), sum_ * part
                 top += 1
 

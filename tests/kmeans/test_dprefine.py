@@ -153,7 +153,10 @@ def test_sums_of_boxes_are_sums_of_cells(seed: int, ndim: int, side: int) -> Non
     ends[:, 0] = np.minimum(ends[:, 0], ends[:, 1] - 1)
     pairs = np.stack([values.ravel(), 2 * values.ravel()], axis=1)
     sums, _ = prefix_sums(pairs, np.array([side]), np.array([0]), ndim)
-    found = kernels.box_sum(sums, pairs, side, ends[:, 0], ends[:, 1])
+    # The grid and the box are the second of two.
+    sums, pairs = np.vstack([np.ones((1, 2)), sums]), np.vstack([np.ones((1, 2)), pairs])
+    lows, highs = (np.vstack([np.zeros(ndim, dtype=int), one]) for one in ends.T)
+    found = kernels.box_sum(sums, 1, pairs, 1, side, lows, highs, 1)
     expected = values[tuple(slice(low, high) for low, high in ends)].sum()
     assert found == (expected, 2 * expected)
 
