@@ -24,6 +24,9 @@ def program() -> NoReturn:
     aborts the process while threads of Arrow are still starting.
     """
     status = 1
+    # NumPy's OpenBLAS needs 0.1 to 0.2 s of a processor to start its threads, which save nothing:
+    # all matrix products are small.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
     def leave() -> None:
         for stream in (sys.stdout, sys.stderr):

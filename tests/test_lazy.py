@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -58,6 +59,33 @@ def test_a_short_command_loads_no_large_library(command: str, needs: str) -> Non
         check=True,
     )
     assert done.stdout.splitlines()[-1].split() == ["LOADED", *needs.split()]
+
+
+#: Runs a command, and prints the threads of all libraries for matrix products.
+THREADS = """
+import atexit, sys
+sys.argv = ["dpviz", "methods"]
+from dpviz.__main__ import program
+
+def threads():
+    from threadpoolctl import threadpool_info
+    print(*("THREADS", *(one["num_threads"] for one in threadpool_info())))
+
+real, atexit.register = atexit.register, lambda leave: (real(leave), real(threads))
+program()
+"""
+
+
+@pytest.mark.parametrize(("given", "threads"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "2"}, "2")])
+def test_a_command_starts_one_thread_for_matrix_products(
+    given: dict[str, str], threads: str
+) -> None:
+    others = {name: text for name, text in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", THREADS],
+        cwd=ROOT, env=others | given, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == f"THREADS {threads}"
 
 
 def test_no_module_loads_them_when_it_is_imported() -> None:
