@@ -584,6 +584,22 @@ MISTAKES: dict[str, Mistake] = {
         ),
     ),
     **_of(
+        "kmeans/weighted.py",
+        "kmeans/test_dprefine.py",
+        an_empty_cluster_moves=("table[:, 1] > 0", "table[:, 1] >= 0"),
+        losses_are_of_the_step_after=("before = centers.copy()", "before = centers"),
+        the_table_is_not_emptied=("        table[:] = 0\n", "        table[:, 0] = 0\n"),
+    ),
+    **_of(
+        "kmeans/kernels.py",
+        "kmeans/test_dprefine.py",
+        sums_have_no_weights=(
+            "table[own, j + 2] += weight * block[i, j]",
+            "table[own, j + 2] += block[i, j]",
+        ),
+        a_grid_begins_at_the_first_cell=("values[begin + place, 0]", "values[place, 0]"),
+    ),
+    **_of(
         "base/lru.py",
         "test_lru.py",
         a_place_is_kept=("with waiting(), turn:", "with turn:"),
