@@ -26,7 +26,8 @@ class Score:
     value, in words, of a result that equals the true result. ``better`` is None if the value of the
     true run is best. If ``log``, values span powers of ten. ``target`` is the default bound in a
     search. If ``redraws``, the score needs draws on parts of the data; ``of_table`` computes it
-    from the contingency table alone. If ``of_classes``, it needs known classes.
+    from the contingency table alone. If ``of_classes``, it needs known classes. If ``percent``, the
+    screen shows percentages.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Score:
     redraws: bool = False
     of_table: OfTable | None = None
     of_classes: bool = False
+    percent: bool = False
 
     @property
     def label(self) -> str:
@@ -74,8 +76,9 @@ class Score:
         if self.ideal is None or self.of_classes:
             return ""
         way = "up to" if self.better == "<=" else "from"
-        fair = self._fair(self.ideal)
-        return f"Marks: good {way} {self.target:.3g}, fair {way} {fair:.3g}."
+        limits = self.target, self._fair(self.ideal)
+        good, fair = (f"{one:.0%}" if self.percent else f"{one:.3g}" for one in limits)
+        return f"Marks: good {way} {good}, fair {way} {fair}."
 
     def _fair(self, ideal: float) -> float:
         # Round, so that a value at the limit in the help gets the mark that the help says.

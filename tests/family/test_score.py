@@ -9,6 +9,7 @@ import pytest
 
 from dpviz.families import FAMILIES
 from dpviz.family.score import Score
+from dpviz.wavecluster.scores import CELLS_WRONG
 
 ALL = [
     pytest.param(score, id=f"{family.name}:{name}")
@@ -30,7 +31,7 @@ def test_every_score_has_words(score: Score) -> None:
         assert score.source
 
 
-@pytest.mark.parametrize("score", ALL)
+@pytest.mark.parametrize("score", [*ALL, CELLS_WRONG])
 def test_the_ideal_is_good_and_grades_fall_from_it(score: Score) -> None:
     if score.better is None or score.of_classes:
         assert score.grade(0.5) is None
@@ -42,8 +43,10 @@ def test_the_ideal_is_good_and_grades_fall_from_it(score: Score) -> None:
     assert grades == ["good", "good", "fair", "fair", "poor", "poor"]
     # The help says where the marks change.
     limits = score.about.split("Marks:")[1]
-    good, fair = re.findall(r"(?:up to|from) ([\d.]*\d)", limits)
-    assert (score.grade(float(good)), score.grade(float(fair))) == ("good", "fair")
+    said = re.findall(r"(?:up to|from) ([\d.]*\d)(%?)", limits)
+    good, fair = (float(number) / (100 if sign else 1) for number, sign in said)
+    assert (score.grade(good), score.grade(fair)) == ("good", "fair")
+    assert {sign for _, sign in said} == {"%" * score.percent}
 
 
 def test_names_of_scores() -> None:
