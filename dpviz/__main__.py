@@ -26,7 +26,8 @@ def program() -> NoReturn:
     status = 1
     # NumPy's OpenBLAS needs 0.1 to 0.2 s of a processor to start its threads, which save nothing:
     # all matrix products are small.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if "OMP_NUM_THREADS" not in os.environ:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
     def leave() -> None:
         for stream in (sys.stdout, sys.stderr):

@@ -41,9 +41,12 @@ def _is_new(dispatcher: Any) -> bool:
 
 
 def compiled(
-    *, inline: Literal["never", "always"] = "never"
+    *, inline: Literal["never", "always"] = "never", plain: Callable[..., Any] | None = None
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function at its first call; it releases the interpreter lock, or is inlined."""
+    """Compile a function at its first call; it releases the interpreter lock, or is inlined.
+
+    ``plain`` replaces the function while a thread is :func:`interpreted`, because it is faster.
+    """
 
     def decorate(function: Callable[..., Any]) -> Any:
         # The loops need no wrapper for calls from C. Numba's types do not know this option.
@@ -55,7 +58,7 @@ def compiled(
         compile_now = dispatcher._compile_for_args
         # numba calls what this returns.
         dispatcher._compile_for_args = lambda *given, **named: (
-            function if getattr(_THREAD, "plain", False) else compile_now(*given, **named)
+            plain or function if getattr(_THREAD, "plain", False) else compile_now(*given, **named)
         )
         return dispatcher
 
@@ -75,7 +78,8 @@ class _Cache(FunctionCache):
                 self.flush()
             found = None
         if found is None:
-            load("scipy.linalg.cython_blas")  # the compiler's own import takes 0.1 s longer
+            with suppress(ImportError):  # also numba works without it
+                load("scipy.linalg.cython_blas")  # numba's own import takes 0.1 s longer
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:

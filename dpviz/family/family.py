@@ -57,17 +57,17 @@ R = TypeVar("R")
 class AbstractFamily(ABC, Generic[C, M, R]):
     """A family of methods, with its configurations, its material and its runs.
 
-    ``first`` is the default method of a screen, ``compared`` are those of a comparison. ``quick``
-    are scores that take at most the time of a draw, ``leading`` the most informative scores in the
-    order of menus, ``swept`` the scores of a sweep in the order of columns (scores against known
-    classes only for data with classes). Computing all scores multiplies the time of a draw by
-    ``slow_times``. If ``grows``, this time grows with data. If ``many_columns``, the screen
-    offers more than two. ``found`` is the main result of estimators, ``searched`` are pairs of
-    parameters with a map. The true clustering depends on the parameters ``moves_truth``.
-    ``preparing`` is the timed step that builds the material. If ``finds_number``, methods determine
-    the number of clusters. A method can choose the parameters ``choosing`` privately. A sweep
-    limits the threads of ``library``, so it is imported before a draw. The method ``on_areas`` can
-    use public areas instead of cells.
+    ``first`` is the default method of a screen, which has to compile the functions ``code``, each
+    "module:name"; ``compared`` are the methods of a comparison. ``quick`` are scores that take at
+    most the time of a draw, ``leading`` the most informative scores in the order of menus,
+    ``swept`` the scores of a sweep in the order of columns (scores against known classes only for
+    data with classes). Computing all scores multiplies the time of a draw by ``slow_times``. If
+    ``grows``, this time grows with data. If ``many_columns``, the screen offers more than two.
+    ``found`` is the main result of estimators, ``searched`` are pairs of parameters with a map. The
+    true clustering depends on the parameters ``moves_truth``. ``preparing`` is the timed step that
+    builds the material. If ``finds_number``, methods determine the number of clusters. A method can
+    choose the parameters ``choosing`` privately. A sweep limits the threads of ``library``, so it
+    is imported before a draw. The method ``on_areas`` can use public areas instead of cells.
     """
 
     name: str
@@ -77,6 +77,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
     methods: dict[str, Method]
     scores: Mapping[str, Score]
     first: str
+    code: tuple[str, ...]
     compared: tuple[str, ...]
     quick: tuple[str, ...]
     leading: tuple[str, ...]

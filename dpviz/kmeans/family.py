@@ -51,6 +51,13 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
     methods = METHODS
     scores = SCORES
     first = FIRST
+    code = tuple(
+        f"dpviz.kmeans.kernels:{name}"
+        for name in (
+            *("plus_plus", "squared_radii", "neighbours", "lloyd", "prospects", "assign"),
+            *("grid_cells", "denoise", "add_weighted_sums"),
+        )
+    )
     compared = COMPARED
     quick = (
         "wcss",

@@ -29,7 +29,19 @@ def rooms(ndim):  # type: ignore[no-untyped-def]
     return np.zeros((ndim + 3, BLOCK)), np.empty(BLOCK, dtype=np.int64)
 
 
-@compiled()
+def plain_nearest(points, centers, room, own, two):  # type: ignore[no-untyped-def]
+    """Do the same as :func:`nearest` by NumPy."""
+    n, ndim = points.shape
+    squares, best, second = np.zeros((n, len(centers))), room[ndim + 1], room[ndim + 2]
+    for j in range(ndim):
+        squares += (points[:, j, None] - centers[:, j]) ** 2
+    own[:n], best[:n] = squares.argmin(axis=1), squares.min(axis=1)
+    if two:
+        second[:n] = np.partition(squares, 1, axis=1)[:, 1] if len(centers) > 1 else np.inf
+    return best, second
+
+
+@compiled(plain=plain_nearest)
 def nearest(points, centers, room, own, two):  # type: ignore[no-untyped-def]
     """Find the nearest centre of each of at most ``BLOCK`` points, centre by centre.
 

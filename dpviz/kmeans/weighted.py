@@ -99,8 +99,8 @@ def lloyd(
 ) -> tuple[Floats, Floats]:
     """Run Lloyd's iteration in place; return errors and losses before the last step, each (K,).
 
-    Stops when the gain is below the share ``least`` of the error, or after ``most`` iterations.
-    Centres of empty clusters do not move.
+    Takes finite points, and weights that are not negative. Stops when the gain is below the share
+    ``least`` of the error, or after ``most`` iterations. Centres of empty clusters do not move.
     """
     (clusters, ndim), last = centers.shape, np.inf
     room, table = loops().rooms(ndim), np.empty((clusters, 2 + ndim))

@@ -40,6 +40,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.base.lazy import load
 from dpviz.server.door import CHECKED, ClassDoor
 from dpviz.server.loop import use as use_loop
+from dpviz.ui.explorer import PREPARED
 from dpviz.ui.session.address import (
     SHARED,
     allowed_host,
@@ -167,6 +168,10 @@ def _loading() -> threading.Thread:
 def _load() -> None:
     for name in _LIBRARIES:
         load(name)
+    from dpviz.base.compiled import uncompiled  # imported here, because they take a while
+    from dpviz.families import FAMILIES
+
+    PREPARED.update(name for name, one in FAMILIES.items() if not uncompiled(one.code))
 
 
 class Shield:
@@ -219,7 +224,7 @@ class Shield:
             if page and b"</head>" in message.get("body", b""):
                 body = message["body"].replace(b"</head>", _HIDDEN)
                 asked = scope["query_string"].decode("latin-1")
-                message = {**message, "body": with_picture(body, scope["path"], asked)}
+                message = {**message, "body": with_picture(body, scope["path"], asked, PREPARED)}
             if message["type"] == "http.response.start":
                 found = message["status"] == 200 and _PLOTLY.search(scope["path"])
                 more = (*ours, _KEPT) if found and scope.get("query_string") else ours

@@ -42,6 +42,7 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
     methods = METHODS
     scores = SCORES
     first = FIRST
+    code = ("dpviz.wavecluster.random_field:gibbs", "dpviz.wavecluster.likely_cells:grown")
     compared = COMPARED
     quick = (*QUICK, BROKEN, RANK, RANK_ERROR, "class_f")
     leading = TELLING

@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import math
+import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -243,11 +244,16 @@ def picture(name: str) -> dict[str, bytes]:
     page, *uncompiled = name.split("-")
     taken: list[Panels] = []
     with (
+        tempfile.TemporaryDirectory() as home,
+        patch.dict(os.environ, DPVIZ_HOME=home),
         patch("dpviz.ui.explorer.explorer.PREPARED", set() if uncompiled else {page}),
         patch("dpviz.ui.explorer.explorer.uncompiled", lambda names: [*names]),
         patch("dpviz.ui.explorer.explorer.show_panels", lambda one, *_, **__: taken.append(one)),
     ):
-        assert not opened(page, {}).exception
+        test = opened(page, {})
+        assert not test.exception
+        if uncompiled:  # the job stores a picture
+            assert test.session_state[f"{page}:code"].wait(120)
     return {
         "-".join((page, mode, *uncompiled)) + ".html": drawn(taken[0], mode)[mode]
         for mode in get_args(Mode)

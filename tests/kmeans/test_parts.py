@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.grid.domain import CHUNK, Domain
-from dpviz.kmeans import passes, start
+from dpviz.kmeans import kernels, passes, start
 from dpviz.kmeans.grid import (
     MAX_CELLS,
     NoisyGrid,
@@ -702,6 +702,27 @@ def test_too_many_columns_for_a_grid_are_refused_in_one_sentence(ndim: int) -> N
 vectors = st.lists(
     st.floats(-50, 50) | st.sampled_from([0.0, 1.0, -1.0, 3.5]), min_size=1, max_size=25
 ).map(np.array)
+
+
+@quick
+@given(
+    seed=st.integers(0, 2**32), n=st.integers(1, kernels.BLOCK), clusters=st.integers(1, 6),
+    ndim=st.integers(1, 4), two=st.booleans(), step=st.sampled_from([0.25, 1e-9]),
+)  # fmt: skip
+def test_numpy_finds_the_same_nearest_centres(
+    seed: int, n: int, clusters: int, ndim: int, two: bool, step: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    points, centers = (  # with the coarse step, many centres are equally near
+        np.round(rng.uniform(-1, 1, (size, ndim)) / step) * step for size in (n, clusters)
+    )
+    found = []
+    for search in (kernels.nearest, kernels.plain_nearest):
+        room, own = kernels.rooms(ndim)
+        best, second = search(points, centers, room, own, two)
+        found.append((own[:n], best[:n], second[:n] if two else second[:0]))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def plain_projection(values: NDArray, total: float) -> NDArray:

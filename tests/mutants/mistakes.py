@@ -578,6 +578,10 @@ MISTAKES: dict[str, Mistake] = {
     **_of(
         "kmeans/kernels.py",
         "kmeans/test_parts.py",
+        the_second_is_the_best=(
+            "np.partition(squares, 1, axis=1)[:, 1]",
+            "np.partition(squares, 1, axis=1)[:, 0]",
+        ),
         closest_are_forgotten=(
             "tried[i] = min(closest[i], square(points, i, points, at))",
             "tried[i] = square(points, i, points, at)",
@@ -835,11 +839,16 @@ MISTAKES: dict[str, Mistake] = {
         "ui/session/first_picture.py",
         "ui/test_stored_picture.py",
         any_link_has_the_pictures_of_the_package=("found = {} if link else", "found ="),
-        the_default_comes_before_its_code=(' | shipped(page, "-uncompiled")', ""),
+        the_default_comes_before_its_code=("page not in prepared", "page in prepared"),
         the_package_hides_what_is_stored=(
             "found[mode] = (home()",
             "found[mode] = found.get(mode) or (home()",
         ),
+    ),
+    **_of(
+        "server/web.py",
+        "ui/test_stored_picture.py",
+        missing_code_is_on_disk=("if not uncompiled(one.code)", "if uncompiled(one.code)"),
     ),
     **_of(
         "ui/explorer/wavecluster.py",

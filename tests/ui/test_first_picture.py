@@ -98,7 +98,12 @@ def test_another_run_is_shown_by_its_name_until_the_first_method_is_compiled(
 ):
     monkeypatch.setenv("DPVIZ_HOME", str(tmp_path))
     instead, job = BEFORE[name]
-    first, of = CARDS[FAMILIES[name].first].title, len(EXPLORERS[name].code)
+    first, of = CARDS[FAMILIES[name].first].title, len(FAMILIES[name].code)
+
+    def sent():
+        return with_picture(b"<html><body></body></html>", f"/{name}", "", ())
+
+    assert (first.encode() in sent()) == (name == "kmeans")
     test = opened(name, {})
     assert not test.exception
     assert instead in json.dumps(figure_head(test))
@@ -116,8 +121,8 @@ def test_another_run_is_shown_by_its_name_until_the_first_method_is_compiled(
     assert instead not in json.dumps(figure_head(test))
     assert first in title(test)
     assert "code is being prepared" not in text(test)
-    # A later visitor of the page without a link gets the default's picture at once.
-    assert first.encode() in with_picture(b"<html><body></body></html>", f"/{name}", "")
+    if name == "wavecluster":  # the next server knows what this one has compiled
+        assert first.encode() in sent()
 
 
 def test_a_picture_from_all_records_is_not_called_a_sketch(held):
@@ -199,4 +204,4 @@ def test_the_first_picture_compiles_nothing_and_the_job_compiles_what_is_listed(
     )  # fmt: skip
     before, after = done.stdout.splitlines()[-2:]
     assert before.split() == []
-    assert set(EXPLORERS[name].code) <= set(after.split())
+    assert set(FAMILIES[name].code) <= set(after.split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import get_args
@@ -45,9 +46,9 @@ NUMBER = re.compile(rb"-?\d*\.\d+")
 PAGE = b"<html lang='en'><head></head><body></body></html>"
 
 
-def stored(path: str, query: str) -> bytes:
+def stored(path: str, query: str, prepared: Collection[str] = ()) -> bytes:
     """What the server adds to a page."""
-    page = with_picture(PAGE, path, query)
+    page = with_picture(PAGE, path, query, prepared)
     return b"" if page == PAGE else page
 
 
@@ -86,6 +87,10 @@ def test_a_new_installation_has_a_first_picture_of_its_explorers(page: str, titl
     found = stored(f"/{page}", "")
     assert title in found
     assert b"Two-stage" not in found
+    # If the code is on disk, the page begins with the default.
+    compiled = stored(f"/{page}", "", ("wavecluster", "kmeans"))
+    assert {"kmeans": b"DP-Refine"}.get(page, b"Two-stage") in compiled
+    assert b"PrivTHR" not in compiled
     for mode in MODES:
         assert found.count(f'<div class="dpv-first dpv-{mode}"'.encode()) == 1
     assert not stored(f"/{page}", "epsilon=1")
@@ -110,6 +115,18 @@ def test_the_picture_of_the_default_follows_when_its_code_is_compiled() -> None:
     AppTest.from_file(APP, default_timeout=120).run()
     light = next(one for one in files() if one.name.endswith("-light.html"))
     assert light.read_bytes() in kept
+
+
+def test_a_server_knows_whose_code_is_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared: set[str] = set()
+    monkeypatch.setattr(web, "_LIBRARIES", ())
+    monkeypatch.setattr(web, "PREPARED", prepared)
+    missing = FAMILIES["kmeans"].code[-1]
+    monkeypatch.setattr(
+        "dpviz.base.compiled.uncompiled", lambda names: [one for one in names if one == missing]
+    )
+    web._load()
+    assert prepared == {"wavecluster"}
 
 
 @pytest.mark.usefixtures("as_released")

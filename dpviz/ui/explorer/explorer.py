@@ -110,8 +110,6 @@ class Explorer(ABC):
     choice_sign: ClassVar[str]
     #: Number of key numbers that are always shown.
     first_readouts: ClassVar[int]
-    #: Functions, each "module:name", that the family's first method has to compile.
-    code: ClassVar[Sequence[str]]
     own_controls: ClassVar[Mapping[str, Control]] = {}
     resets_by_variant: ClassVar[bool] = False
     #: True run and private run, and the data of their figure.
@@ -123,6 +121,7 @@ class Explorer(ABC):
         first = settings.config.method == self.family.first and self.family.name not in PREPARED
         first = first and self.is_quick(settings)
         #: Functions that the chosen method still has to compile, while another run is shown.
+        self.code = self.family.code
         self.coming = (uncompiled(self.code) if first else None) or None
         self.state, self.chosen = state, settings
         self.settings = self.without_code(settings) if self.coming else settings

@@ -57,12 +57,6 @@ from dpviz.ui.widgets.show import theme_mode
 from dpviz.ui.widgets.stamp import Stamp
 from dpviz.ui.widgets.strip import Choice
 
-#: Compiled loops of the first method, for any data.
-_COMPILED = (
-    *("plus_plus", "squared_radii", "neighbours", "lloyd", "prospects", "assign", "grid_cells"),
-    *("denoise", "add_weighted_sums"),
-)
-
 #: Request of a run: its data with K, its parameters, its seed, and whether the left side shows the
 #: method without noise. Result of the run: truth, private run, run on the left side.
 Request = tuple[KMeansTruth, KMeansConfig, int, bool]
@@ -109,7 +103,6 @@ class KMeansExplorer(Explorer):
         "i": Control(None, whole("i", 0, 10**6)),
     }
     resets_by_variant = True
-    code = tuple(f"dpviz.kmeans.kernels:{name}" for name in _COMPILED)
 
     @classmethod
     def page_state(

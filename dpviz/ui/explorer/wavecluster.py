@@ -98,7 +98,6 @@ class WaveClusterExplorer(Explorer):
     figures: ClassVar = wavecluster_figures
     choice_title, choice_sign = "How g and p were chosen, and the price", "p"
     first_readouts = 2
-    code = ("dpviz.wavecluster.random_field:gibbs", "dpviz.wavecluster.likely_cells:grown")
 
     @classmethod
     def show_choices(cls, state: UrlState, card: Card, active: ActiveData) -> None:

@@ -8,7 +8,7 @@ The package has pictures of the explorers without a link, for the first visit of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import product
@@ -36,7 +36,9 @@ _STYLE = (FRONTEND / "first_picture.css").read_text(encoding="utf-8")
 _SHIPPED = {one.stem: one.read_bytes() for one in (FRONTEND / "pictures").glob("*.html")}
 
 #: The program's files and sample sets, because another program may draw another picture.
-_FILES = [*FRONTEND.parents[1].rglob("*.py"), *SAMPLE_DIR.rglob("*.*")]
+_FILES = [
+    *FRONTEND.parents[1].rglob("*.py"), *FRONTEND.rglob("*.html"), *SAMPLE_DIR.rglob("*.*"),
+]  # fmt: skip
 _PROGRAM = sorted((one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in _FILES)
 
 
@@ -70,14 +72,16 @@ def keep(page: str, links: Iterable[Mapping[str, str]], pictures: Mapping[Mode, 
             old.unlink()
 
 
-def with_picture(html: bytes, path: str, query: str) -> bytes:
+def with_picture(html: bytes, path: str, query: str, prepared: Container[str]) -> bytes:
     """Add the pictures for the path and query of a page to its HTML, if there are any.
 
-    Light pages and dark pages have separate pictures.
+    Light pages and dark pages have separate pictures. The code of ``prepared`` pages is compiled.
     """
     page = path.rsplit("/", 1)[-1] or "wavecluster"
     link = dict(parse_qsl(query, keep_blank_values=True))
-    found = {} if link else shipped(page) | shipped(page, "-uncompiled")
+    found = {} if link else shipped(page)
+    if found and page not in prepared:
+        found |= shipped(page, "-uncompiled")
     for mode in get_args(Mode):
         with suppress(OSError, InputError):
             found[mode] = (home() / _FOLDER / _name(page, link, mode)).read_bytes()
