@@ -274,9 +274,15 @@ def as_text(content: dict[str, Any]) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-if __name__ == "__main__":
+def build() -> None:
+    """Write all golden files; nothing is stored in the home folder."""
     for part in PARTS:
         (FOLDER / f"{part}.json").write_text(text(part), encoding="utf-8")
     for name in PICTURES:
         for file, content in picture(name).items():
             (FRONTEND / "pictures" / file).write_bytes(content)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as own, patch.dict(os.environ, DPVIZ_HOME=own):
+        build()
