@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from dpviz.audit import data, planted, scores
 from dpviz.audit.noise import RunNoise
 from dpviz.audit.planted import Bug
+from dpviz.base.cached import cached_property
 from dpviz.base.errors import InputError, shown
 from dpviz.base.tables import read_beside
 from dpviz.families import CARDS, family_of

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats, Indices, Ints, Mask
+from dpviz.base.cached import cached_property
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.reading.unread import NamedRows
 from dpviz.grid.areas import Areas

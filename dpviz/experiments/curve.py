@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.cached import cached_property
 from dpviz.base.lru import LRUCache
 from dpviz.base.threads import checked
 from dpviz.base.work import IsCancelled, Work

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.cached import cached_property
 from dpviz.base.display import Displayed
 from dpviz.base.errors import InputError
 from dpviz.base.numbers import counted

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from importlib import import_module
 from itertools import product, takewhile
 from pathlib import Path
@@ -26,6 +25,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.cached import cached_property
 from dpviz.base.errors import InputError, shown
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.lru import LRUCache

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Mapping
-from functools import cached_property
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from dpviz.base.arrays import Floats
+from dpviz.base.cached import cached_property
 from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.tables import Engine

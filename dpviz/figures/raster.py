@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.cached import cached_property
 from dpviz.grid.counts import tally
 from dpviz.grid.domain import Domain, flat_cells
 from dpviz.wavecluster.pipeline import Source

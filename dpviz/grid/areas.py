@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dpviz.base.arrays import Floats, Indices, Ints
+from dpviz.base.cached import cached_property
 from dpviz.base.errors import InputError, shown
 from dpviz.grid.domain import CHUNK, Domain
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats, Ints
+from dpviz.base.cached import cached_property
 from dpviz.base.errors import InputError, shown
 from dpviz.base.lru import LRUCache
 from dpviz.data.engine.tables import Engine, Part, Tables

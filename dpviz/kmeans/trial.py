@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dpviz.base.arrays import Floats, Indices, Ints, Labels, Mask
+from dpviz.base.cached import cached_property
 from dpviz.family.score import OF_CLASSES, scores_for
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import nearest

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from dpviz.base.arrays import Ints, Labels
+from dpviz.base.cached import cached_property
 from dpviz.base.numbers import counted
 from dpviz.family.parameter import check_option
 from dpviz.grid.domain import Domain

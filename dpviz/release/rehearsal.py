@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dpviz.base.arrays import Floats, Ints, Labels, Mask
+from dpviz.base.cached import cached_property
 from dpviz.base.errors import InputError, shown
 from dpviz.base.lazy import linear_sum_assignment
 from dpviz.base.numbers import readable

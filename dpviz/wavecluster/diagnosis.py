@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import product
 from typing import Literal
 
 import numpy as np
 
 from dpviz.base.arrays import Floats, Ints, Labels, Mask
+from dpviz.base.cached import cached_property
 from dpviz.base.lazy import ndimage
 from dpviz.base.numbers import counted, readable, series
 from dpviz.grid.counts import pad

@@ -12,13 +12,14 @@ own label, so :func:`agreement` looks the label up. With significant cells alone
 from __future__ import annotations
 
 import warnings
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats, Ints, Labels, Mask
+from dpviz.base.cached import cached_property
 from dpviz.base.lazy import ndimage
 from dpviz.grid.counts import WeightedPoints, block_sums, tally
 from dpviz.grid.domain import flat_cells

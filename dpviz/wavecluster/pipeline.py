@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats, Indices, Ints, Labels, Mask
+from dpviz.base.cached import cached_property
 from dpviz.base.lru import LRUCache
 from dpviz.data.dataset import Dataset
 from dpviz.grid.areas import Areas

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
 from dpviz.base.arrays import Ints
+from dpviz.base.cached import cached_property
 from dpviz.base.lru import LRUCache
 from dpviz.base.numbers import counted
 from dpviz.base.work import IsCancelled, Work

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
 
 import numpy as np
 
 from dpviz.base.arrays import Mask
+from dpviz.base.cached import cached_property
 from dpviz.base.lazy import compute as pc
 from dpviz.base.lazy import pyarrow as pa
 from dpviz.data.explore.rows import Rows

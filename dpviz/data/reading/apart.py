@@ -19,7 +19,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from threading import Lock, Semaphore, Timer
 from typing import Any, TypeVar
@@ -28,6 +27,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.cached import cached_property
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.lazy import pyarrow as pa
 from dpviz.base.threads import processors

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats, Indices, Mask
+from dpviz.base.cached import cached_property
 from dpviz.base.errors import InputError, shown
 from dpviz.base.lazy import compute as pc
 from dpviz.base.lazy import pyarrow as pa

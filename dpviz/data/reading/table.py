@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import islice
 from typing import Literal, TypeAlias
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats, Mask
+from dpviz.base.cached import cached_property
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.lazy import compute as pc
 from dpviz.base.lazy import pyarrow as pa

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
 from dpviz.base.arrays import Floats, Ints
+from dpviz.base.cached import cached_property
 from dpviz.base.display import Displayed
 from dpviz.base.errors import InputError, shown
 from dpviz.base.work import IsCancelled, Progress, Work

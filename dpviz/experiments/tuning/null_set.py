@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.cached import cached_property
 from dpviz.base.display import Displayed
 from dpviz.base.errors import InputError
 from dpviz.base.work import IsCancelled, Progress, Work

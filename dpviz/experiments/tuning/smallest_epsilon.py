@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.cached import cached_property
 from dpviz.base.display import Displayed
 from dpviz.base.errors import InputError, check_number, shown
 from dpviz.base.numbers import readable, written_out

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from threading import Lock
 from typing import Any
 
 import streamlit as st
 
+from dpviz.base.cached import cached_property
 from dpviz.base.errors import shown
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import written_out

@@ -7,13 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from hashlib import blake2b
 from typing import Any, ClassVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpviz.base.cached import cached_property
 from dpviz.base.compiled import interpreted, uncompiled
 from dpviz.base.errors import InputError, shown
 from dpviz.base.latex import table as latex_table

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpviz.base.cached import cached_property
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted, decimals, readable
 from dpviz.base.threads import checked

@@ -6,11 +6,12 @@ import math
 import time
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar
 
 import streamlit as st
 
+from dpviz.base.cached import cached_property
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted, readable
 from dpviz.base.work import IsCancelled

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from dpviz.base.cached import cached_property
 from dpviz.base.numbers import readable
 from dpviz.families import CARDS
 from dpviz.family.claim import claim

@@ -36,9 +36,8 @@ _STYLE = (FRONTEND / "first_picture.css").read_text(encoding="utf-8")
 _SHIPPED = {one.stem: one.read_bytes() for one in (FRONTEND / "pictures").glob("*.html")}
 
 #: The program's files and sample sets, because another program may draw another picture.
-_FILES = [
-    *FRONTEND.parents[1].rglob("*.py"), *FRONTEND.rglob("*.html"), *SAMPLE_DIR.rglob("*.*"),
-]  # fmt: skip
+_CODE, _HTML = FRONTEND.parents[1].rglob("*.py"), FRONTEND.rglob("*.html")
+_FILES = [*_CODE, *_HTML, *SAMPLE_DIR.rglob("*.*")]
 _PROGRAM = sorted((one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in _FILES)
 
 
