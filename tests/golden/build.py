@@ -242,22 +242,32 @@ PICTURES = ("wavecluster", "wavecluster-uncompiled", "kmeans")
 def picture(name: str) -> dict[str, bytes]:
     """Files of a first picture of the package, as its page draws it now without a link."""
     page, *uncompiled = name.split("-")
+    found = {}
+    for mode in get_args(Mode):
+        (content,) = drawn(_panels(page, mode, bool(uncompiled)), mode).values()
+        found["-".join((page, mode, *uncompiled)) + ".html"] = content
+    return found
+
+
+def _panels(page: str, mode: Mode, uncompiled: bool) -> Panels:
     taken: list[Panels] = []
-    with (
-        tempfile.TemporaryDirectory() as home,
-        patch.dict(os.environ, DPVIZ_HOME=home),
-        patch("dpviz.ui.explorer.explorer.PREPARED", set() if uncompiled else {page}),
-        patch("dpviz.ui.explorer.explorer.uncompiled", lambda names: [*names]),
-        patch("dpviz.ui.explorer.explorer.show_panels", lambda one, *_, **__: taken.append(one)),
-    ):
+    here = "dpviz.ui.explorer"
+    with contextlib.ExitStack() as stack:
+        home = stack.enter_context(tempfile.TemporaryDirectory())
+        stack.enter_context(patch.dict(os.environ, DPVIZ_HOME=home))
+        for module in ("explorer", page):
+            stack.enter_context(patch(f"{here}.{module}.theme_mode", lambda: mode))
+        for name, instead in (
+            ("PREPARED", set() if uncompiled else {page}),
+            ("uncompiled", lambda names: [*names]),
+            ("show_panels", lambda one, *_, **__: taken.append(one)),
+        ):
+            stack.enter_context(patch(f"{here}.explorer.{name}", instead))
         test = opened(page, {})
         assert not test.exception
         if uncompiled:  # the job stores a picture
             assert test.session_state[f"{page}:code"].wait(120)
-    return {
-        "-".join((page, mode, *uncompiled)) + ".html": drawn(taken[0], mode)[mode]
-        for mode in get_args(Mode)
-    }
+    return taken[0]
 
 
 PARTS: dict[str, Callable[[], dict[str, Any]]] = {

@@ -97,6 +97,15 @@ def test_a_new_installation_has_a_first_picture_of_its_explorers(page: str, titl
     assert not stored(f"/{page}-uncompiled", "")
 
 
+def test_dark_pictures_of_the_package_are_dark() -> None:
+    for page in FAMILIES:
+        light, dark = (shipped(page)[mode] for mode in ("light", "dark"))
+        # The cells are an image, which has the colours of the mode.
+        one, other = (re.findall(rb'base64,[^"]+', content) for content in (light, dark))
+        assert one
+        assert not set(one) & set(other)
+
+
 def test_other_pages_of_a_new_installation_have_no_picture() -> None:
     assert not any(stored(f"/{page}", "") for page in PAGES if page not in FAMILIES)
 
