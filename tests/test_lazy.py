@@ -18,6 +18,7 @@ from scipy import optimize
 
 from dpviz.base import lazy
 from dpviz.base.lazy import Later, linear_sum_assignment
+from dpviz.families import FAMILIES
 from tests.support import ROOT
 from tests.support.tiers import examples
 
@@ -107,17 +108,19 @@ CURVE = """
 import sys
 from dpviz.experiments.curve import Curve, curve_plan
 from dpviz.experiments.sweep import subject_of_sample
-from dpviz.wavecluster.parameters import Config
-plan = curve_plan(subject_of_sample("tiny8"), Config(method="twostage", grid=8), "epsilon")
-curve = Curve(plan)
+from dpviz.families import FAMILIES
+family = FAMILIES[sys.argv[1]]
+config = family.config(method=family.first, **({"grid": 8} if family.finds_number else {}))
+curve = Curve(curve_plan(subject_of_sample("tiny8"), config, "epsilon"))
 curve.fill(cancelled=lambda: False, most=1)
 assert curve.points
 assert not {"pandas", "pyarrow", "sklearn", "plotly"} & {*sys.modules}
 """
 
 
-def test_a_curve_loads_no_library_of_tables() -> None:
-    subprocess.run([sys.executable, "-c", CURVE], cwd=ROOT, check=True)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_curve_loads_no_library_of_tables(family: str) -> None:
+    subprocess.run([sys.executable, "-c", CURVE, family], cwd=ROOT, check=True)
 
 
 #: Runs a method with all scores; prints which slow libraries are loaded afterwards, and which parts

@@ -472,9 +472,10 @@ def test_the_libraries_that_a_request_imports_are_there() -> None:
 
 
 @pytest.mark.exhaustive(reason="tests/test_lazy.py looks at imports daily")
-def test_a_visitor_of_the_first_page_needs_no_library_of_tables(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", ["", "kmeans"])
+def test_a_visitor_of_an_explorer_needs_no_library_of_tables(tmp_path: Path, page: str) -> None:
     async def visit(url: str) -> None:
-        session = await Session(url).open()
+        session = await Session(url, page).open()
         await session.until(lambda: "epsilon::input" in session.widgets)
         await session.move()
         await session.leave()

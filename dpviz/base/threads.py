@@ -12,11 +12,16 @@ from functools import cache
 from itertools import pairwise
 from typing import TypeVar
 
+from dpviz.base.lazy import load
+
 P = TypeVar("P")
 T = TypeVar("T")
 
 #: Function to call before each part of a pass that this thread starts: see :func:`checked`.
 _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None)
+
+#: Whether libraries have to compute in one thread, because sums depend on the number of threads.
+ALONE: ContextVar[bool] = ContextVar("alone", default=False)
 
 
 @cache
@@ -69,3 +74,17 @@ def checked(check: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         _CHECK.reset(token)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Set ``ALONE`` and limit the loaded libraries; others have to be limited when they load."""
+    from threadpoolctl import threadpool_limits
+
+    load("scipy.linalg")
+    token = ALONE.set(True)
+    try:
+        with threadpool_limits(limits=1):
+            yield
+    finally:
+        ALONE.reset(token)

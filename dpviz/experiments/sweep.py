@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
-from importlib import import_module
 from itertools import product, takewhile
 from pathlib import Path
 from threading import Event, Thread
@@ -29,6 +28,7 @@ from dpviz.base.cached import cached_property
 from dpviz.base.errors import InputError, shown
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.lru import LRUCache
+from dpviz.base.threads import one_thread
 from dpviz.base.work import Cancelled, IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample
@@ -663,14 +663,9 @@ _OF_WORKER = LRUCache(_TRUE_RUNS)
 
 
 def _draw(part: _Part, true_runs: LRUCache = _OF_WORKER) -> _Drawn:
-    from threadpoolctl import threadpool_limits
-
-    # Import the library first, because thread limits apply only to loaded libraries.
-    import_module(family_of(part.setting.config.method).library)
     rows: dict[str, Scores] = {}
     failed: list[str] = []
-    # Sums in libraries depend on the number of threads, so this number is fixed.
-    with threadpool_limits(limits=1):
+    with one_thread():
         try:
             trial = _trial(part.setting, true_runs)
             for row, seed in part.rows.items():

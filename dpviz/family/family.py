@@ -66,8 +66,8 @@ class AbstractFamily(ABC, Generic[C, M, R]):
     ``found`` is the main result of estimators, ``searched`` are pairs of parameters with a map. The
     true clustering depends on the parameters ``moves_truth``. ``preparing`` is the timed step that
     builds the material. If ``finds_number``, methods determine the number of clusters. A method can
-    choose the parameters ``choosing`` privately. A sweep limits the threads of ``library``, so it
-    is imported before a draw. The method ``on_areas`` can use public areas instead of cells.
+    choose the parameters ``choosing`` privately. The method ``on_areas`` can use public areas
+    instead of cells.
     """
 
     name: str
@@ -92,7 +92,6 @@ class AbstractFamily(ABC, Generic[C, M, R]):
     preparing: str
     finds_number: bool
     choosing: tuple[str, ...]
-    library: str
     on_areas: str = ""
 
     @abstractmethod

@@ -82,7 +82,6 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
     preparing = "scale"
     finds_number = False
     choosing = ("clusters",)
-    library = "sklearn.cluster"
 
     def material(
         self,

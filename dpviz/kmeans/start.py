@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpviz.base.arrays import Floats
+from dpviz.base.threads import ALONE
 from dpviz.kmeans.passes import fit, loops
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def best_of(
         random_state=seed,
     )
     # With few points, threads cost time; on a busy machine, they may wait a second for each other.
-    threads = None if len(points) > MANY else 1
+    threads = None if len(points) > MANY and not ALONE.get() else 1
     with warnings.catch_warnings(), _threads().limit(limits=threads, user_api="openmp"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(points, sample_weight=weights)

@@ -214,14 +214,9 @@ class Accountant:
         return np.asarray(values + self.noise.k_norm(step, scale, (rows, columns), ball))
 
     def choose(
-        self,
-        step: str,
-        scores: Floats,
-        *,
-        sensitivity: float,
-        epsilon: float,
+        self, step: str, scores: Floats, *, sensitivity: float, epsilon: float,
         monotone: bool = False,
-    ) -> int:
+    ) -> int:  # fmt: skip
         """Choose a public candidate by its score (m,), with Gumbel noise (exponential mechanism).
 
         One record changes each score by at most ``sensitivity``. If it moves all scores in one

@@ -207,14 +207,9 @@ class SecureAccountant(Accountant):
         return np.array(whole + np.array(noise, dtype=object), dtype=float) * self.unit
 
     def choose(
-        self,
-        step: str,
-        scores: Floats,
-        *,
-        sensitivity: float,
-        epsilon: float,
+        self, step: str, scores: Floats, *, sensitivity: float, epsilon: float,
         monotone: bool = False,
-    ) -> int:
+    ) -> int:  # fmt: skip
         """Permute and flip (McKenna, Sheldon 2020) over a list of public candidates.
 
         Never worse than the exponential mechanism with the same epsilon. Scores are whole multiples

@@ -58,7 +58,6 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
     preparing = "quantize"
     finds_number = True
     choosing = CHOSEN
-    library = "scipy.linalg"
     on_areas = ON_AREAS
 
     def material(

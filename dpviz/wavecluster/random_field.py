@@ -72,13 +72,9 @@ def likely_counts(samples: Floats) -> Floats:
 
 
 def field_samples(
-    released: Released,
-    density: float,
-    generator: np.random.Generator,
-    sweeps: int | None = None,
-    *,
-    hurried: bool = False,
-) -> tuple[Floats, float]:
+    released: Released, density: float, generator: np.random.Generator, sweeps: int | None = None,
+    *, hurried: bool = False,
+) -> tuple[Floats, float]:  # fmt: skip
     """Samples (m, g, ...) of the counts given the releases, and expected number of filled cells.
 
     If ``hurried``, a large grid gets fewer sweeps, and its prior is searched in fewer steps.
@@ -140,13 +136,9 @@ def sweeps_of(cells: int, *, hurried: bool = False) -> int:
 
 
 def _first_prior(
-    chances: Floats,
-    times: Floats,
-    low: Mask,
-    released: Released,
-    small: int,
+    chances: Floats, times: Floats, low: Mask, released: Released, small: int,
     shares_of_zeros: Floats,
-) -> tuple[Floats, float]:
+) -> tuple[Floats, float]:  # fmt: skip
     weights = expectation_maximisation(
         chances, np.full(chances.shape[1], 1 / chances.shape[1]), times, 80
     )

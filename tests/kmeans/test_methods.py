@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from sklearn.cluster import KMeans as LibraryKMeans
+from threadpoolctl import threadpool_info, threadpool_limits
 
+from dpviz.base import threads
 from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.families import CARDS
@@ -42,7 +44,7 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun, canonical
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES, Space
-from dpviz.kmeans.start import uniform
+from dpviz.kmeans.start import best_of, uniform
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.mechanisms import Accountant
@@ -399,6 +401,25 @@ def test_threads_for_large_data_change_no_more_than_rounding(
     with threadpool_limits(4, user_api="openmp"):
         other = run_kmeans(records_of(points), config, SeededNoise(0))
     np.testing.assert_allclose(one.centers, other.centers, rtol=1e-12, atol=1e-12)
+
+
+def test_a_library_that_is_loaded_in_a_draw_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    points = place(np.random.default_rng(0).random((50, 2)))
+
+    def fit(model: Any, *_: Any, **__: Any) -> None:
+        model.cluster_centers_ = points[:3]
+        infos = threadpool_info()
+        seen.append(max(one["num_threads"] for one in infos if one["user_api"] == "openmp"))
+
+    monkeypatch.setattr(LibraryKMeans, "fit", fit)
+    monkeypatch.setattr("dpviz.kmeans.start.MANY", 10)
+    # A library that loads now would have this number of threads.
+    with threadpool_limits(3, user_api="openmp"):
+        best_of(points, None, 3, 0)
+    with threads.one_thread(), threadpool_limits(3, user_api="openmp"):
+        best_of(points, None, 3, 0)
+    assert seen == [3, 1]
 
 
 # -- shares and scales -------------------------------------------------------------------

@@ -637,10 +637,16 @@ MISTAKES: dict[str, Mistake] = {
         each_call_writes=("if not self._awake:", "if True:"),
     ),
     **_of(
+        "kmeans/start.py",
+        "kmeans/test_methods.py",
+        draws_use_all_processors=("len(points) > MANY and not ALONE.get()", "len(points) > MANY"),
+    ),
+    **_of(
         "ui/session/job.py",
         "ui/test_turns.py",
         waiting_pages_count_once=("drawn * max(1.0, drawn)", "drawn"),
-        a_rest_is_not_looked_at=("left := _rests() *", "left := _MOST *"),
+        a_rest_is_not_looked_at=("left := _rests(self._turns) *", "left := _MOST *"),
+        unasked_jobs_rest_as_little_as_asked_ones=("_RESTS if turns is CROWDED else", ""),
     ),
     **_of(
         "wavecluster/evidence.py",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Collection
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from dpviz.ui import FRONTEND
 from dpviz.ui.explorer import PREPARED
 from dpviz.ui.session import first_picture
 from dpviz.ui.session.first_picture import keep, shipped, with_picture
+from dpviz.ui.widgets.assets import plotly_url
 from tests.golden.build import PICTURES, picture
 from tests.support import APP, coroutines
 from tests.support.links import PAGES, opened
@@ -59,6 +61,18 @@ def files() -> list[Path]:
 def link_of(test: AppTest) -> dict[str, str]:
     given = test.query_params.items()
     return {name: value if isinstance(value, str) else value[-1] for name, value in given}
+
+
+def test_a_page_with_a_picture_fetches_plotly_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ahead(query: str) -> bool:
+        link = f'<head><link rel="preload" as="script" href="{plotly_url()}"></head>'.encode()
+        return link in with_picture(PAGE, "/", query, ())
+
+    assert ahead("")
+    assert not ahead("data=tiny8")  # this page has no picture
+    # Without a session, the server does not have plotly.js.
+    monkeypatch.delitem(sys.modules, "dpviz.ui.widgets.assets")
+    assert not ahead("")
 
 
 @pytest.mark.parametrize("page", ["wavecluster", "kmeans"])

@@ -121,7 +121,9 @@ def test_no_more_run_than_there_are_places() -> None:
         ("HEAVY", 30, 1, 0.9),
         ("HEAVY", 30, 2, 3.6),
         ("HEAVY", 30, 99, 10.0),
-        ("CROWDED", 30, 0, 0.5),
+        ("CROWDED", 30, 0, 0.9),
+        ("CROWDED", 30, 0.5, 0.9),
+        ("CROWDED", 30, 2, 3.6),
         ("CROWDED", 1, 0, 0.0),  # the others have left in the meantime
         ("LIGHT", 3, 9, 0.0),
     ],

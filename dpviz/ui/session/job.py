@@ -46,11 +46,10 @@ LIGHT = Turns(processors(), share=1.0)
 CROWD, CALM = 3, 1.5
 CROWDED = Turns(1, share=2.0)
 
-#: Between two steps a job rests; the time of rest is proportional to its last working time. A job
-#: of CROWDED rests _RESTS times its working time, but at most _REST seconds. For a job of HEAVY,
-#: only the first _REST seconds of work are counted, and the job rests r times the counted time. If
-#: p pages are being drawn, r is _RESTS * p for p <= 1, and _RESTS * p**2 for p > 1, because pages
-#: that wait for each other delay all pages. The number r is at least 1 and at most _MOST.
+#: Between two steps, a job of CROWDED or HEAVY rests r times its last working time, of which at
+#: most _REST seconds are counted. If p pages are being drawn, r is _RESTS * p for p <= 1, and
+#: _RESTS * p**2 for p > 1, because pages that wait for each other delay all pages. The number r is
+#: at least 1, or _RESTS for CROWDED, and at most _MOST.
 _REST, _RESTS, _MOST = 0.5, 9.0, 100.0
 
 #: Largest number of parts of pages that are drawn at the same time if there are many sessions.
@@ -156,19 +155,16 @@ class Job:
         """Return whether the task should stop; other jobs may run before this function returns."""
         if self._turns and current_thread() is self._thread:
             ended = time.monotonic()
-            worked = ended - self._resumed
+            worked = min(_REST, ended - self._resumed)
             self._turns.give_way(self, self._should_stop)
-            # Pages of other sessions have priority, so the job rests before its next step.
-            if self._turns is CROWDED and sessions() > 1:
-                self._rest(min(_REST, _RESTS * worked))
-            elif self._turns is HEAVY:
-                # Waiting counts as rest. The number of drawn pages may change in each round.
-                rested = time.monotonic() - ended
-                while (left := _rests() * min(_REST, worked) - rested) > 0 and not self.cancelled:
-                    self._rest(min(_REST, left))
-                    rested += min(_REST, left)
-                    if self._abandoned():
-                        break
+            # Pages of other sessions have priority, so the job rests before its next step. Waiting
+            # counts as rest. The number of drawn pages may change in each round.
+            rested = time.monotonic() - ended
+            while (left := _rests(self._turns) * worked - rested) > 0 and not self.cancelled:
+                self._rest(min(_REST, left))
+                rested += min(_REST, left)
+                if self._abandoned():
+                    break
             self._resumed = time.monotonic()
         return self._should_stop()
 
@@ -181,11 +177,11 @@ class Job:
         return self._stop.is_set()
 
 
-def _rests() -> float:
-    if sessions() <= 1:
+def _rests(turns: Turns) -> float:
+    if turns not in (HEAVY, CROWDED) or sessions() <= 1:
         return 0.0
-    drawn = PAGES.mean()
-    return min(max(1.0, _RESTS * drawn * max(1.0, drawn)), _MOST)
+    least, drawn = _RESTS if turns is CROWDED else 1.0, PAGES.mean()
+    return min(max(least, _RESTS * drawn * max(1.0, drawn)), _MOST)
 
 
 _JOBS: WeakSet[Job] = WeakSet()
