@@ -1,5 +1,8 @@
 """Passes over the data in threads."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -8,6 +11,27 @@ import pytest
 
 from dpviz.base.threads import checked, in_threads, processors
 from dpviz.base.work import Cancelled
+
+#: Prints the numbers of threads of BLAS libraries in a draw, and of OpenMP if it is loaded there.
+LIMITED = """
+from threadpoolctl import threadpool_info
+from dpviz.base.threads import one_thread
+with one_thread():
+    import sklearn.cluster
+    for kind in ("blas", "openmp"):
+        print([one["num_threads"] for one in threadpool_info() if one["user_api"] == kind])
+"""
+
+
+def test_a_draw_limits_the_libraries_that_it_uses():
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "2")
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED], env=os.environ | threads, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    blas, openmp = done.stdout.splitlines()
+    assert blas == "[1, 1]"  # of NumPy and of SciPy
+    assert openmp == "[2]"  # so the caller of the library sets the limit
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 50])

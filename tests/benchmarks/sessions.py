@@ -22,9 +22,13 @@ CROWDS, SECONDS = ((1, True), (8, True), (30, True), (30, False)), 30.0
 #: Number of times that everybody changes epsilon before the measurement.
 _WARM = 5.0
 
+#: Seconds in which a new server loads its libraries.
+_LOADED = 10.0
+
 
 async def visits(url: str, process: psutil.Process) -> None:
     """Print memory in MB: of a server that nobody has visited, of an open page, and afterwards."""
+    await asyncio.sleep(_LOADED)
     print(f"memory before the first visitor: {memory(process):.0f} MB")
     for number, page in enumerate(EXPLORERS[:2]):
         session = await Session(url, page).open()

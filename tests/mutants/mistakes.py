@@ -637,6 +637,16 @@ MISTAKES: dict[str, Mistake] = {
         each_call_writes=("if not self._awake:", "if True:"),
     ),
     **_of(
+        "base/threads.py",
+        "test_threads.py",
+        draws_multiply_with_all_processors=('    load("scipy.linalg")\n', ""),
+    ),
+    **_of(
+        "ui/session/job.py",
+        "ui/test_turns.py",
+        a_file_that_is_read_rests=("CROWDED if after else", "CROWDED if sessions() > CROWD else"),
+    ),
+    **_of(
         "kmeans/start.py",
         "kmeans/test_methods.py",
         draws_use_all_processors=("len(points) > MANY and not ALONE.get()", "len(points) > MANY"),

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
+from functools import partial
 from threading import Event
 
 import numpy as np
@@ -13,11 +15,13 @@ import pytest
 
 from dpviz.base.compiled import compiled, interpreted, uncompiled
 from dpviz.base.errors import InputError
+from dpviz.base.work import Cancelled
 from dpviz.data.samples import sample
 from dpviz.families import CARDS, FAMILIES
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.sketch import Sketch
+from dpviz.ui.explorer import explorer
 from dpviz.ui.explorer.explorer import Explorer
 from dpviz.ui.explorer.kmeans import KMeansExplorer
 from dpviz.ui.explorer.wavecluster import WaveClusterExplorer
@@ -68,6 +72,24 @@ may.set()
 test.session_state[job].wait()
 print(*Compiled.names)
 """
+
+
+def test_the_end_of_a_job_that_compiles_asks_nobody(monkeypatch) -> None:
+    monkeypatch.setattr(explorer, "PREPARED", ready := set())
+
+    def cancelled() -> bool:
+        raise AssertionError("a job rests when it asks this")
+
+    def task(end: type[Exception] | None, **_: object) -> int:
+        if end:
+            raise end
+        return 1
+
+    for end, noted in ((Cancelled, False), (RuntimeError, True), (None, True)):
+        ready.clear()
+        with pytest.raises(end) if end else nullcontext():
+            explorer.prepared("one", partial(task, end))(progress=print, cancelled=cancelled)
+        assert ("one" in ready) == noted
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Collection
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import get_args
 from urllib.parse import urlencode
 
@@ -70,7 +71,9 @@ def test_a_page_with_a_picture_fetches_plotly_ahead(monkeypatch: pytest.MonkeyPa
 
     assert ahead("")
     assert not ahead("data=tiny8")  # this page has no picture
-    # Without a session, the server does not have plotly.js.
+    # Without a session, or while the first session loads the module, there is no plotly.js.
+    monkeypatch.setitem(sys.modules, "dpviz.ui.widgets.assets", ModuleType("assets"))
+    assert not ahead("")
     monkeypatch.delitem(sys.modules, "dpviz.ui.widgets.assets")
     assert not ahead("")
 

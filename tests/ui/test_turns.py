@@ -254,13 +254,16 @@ def test_the_load_is_the_mean_of_the_last_moments() -> None:
 
 def test_what_follows_a_slider_has_one_place_in_a_crowd(monkeypatch) -> None:
     monkeypatch.setattr(job, "st", SimpleNamespace(session_state={}))
+    monkeypatch.setattr(job, "CALM", 0.01)
     found = []
     for number in (job.CROWD, job.CROWD + 1):
         monkeypatch.setattr(job, "sessions", lambda number=number: number)
-        one = job.start("key", lambda **_: None, heavy=False)
-        assert one.wait(5)
-        found.append(one._turns)
-    assert found == [job.LIGHT, job.CROWDED]
+        # A file that is read, and code that is compiled, have no pause: somebody waits for them.
+        for after in (job.pause(), 0.0):
+            one = job.start("key", lambda **_: None, heavy=False, after=after)
+            assert one.wait(5)
+            found.append(one._turns)
+    assert found == [job.LIGHT, job.LIGHT, job.CROWDED, job.LIGHT]
     assert job.CROWDED.places == 1
 
 

@@ -19,7 +19,7 @@ from dpviz.base.compiled import interpreted, uncompiled
 from dpviz.base.errors import InputError, shown
 from dpviz.base.latex import table as latex_table
 from dpviz.base.lazy import pandas as pd
-from dpviz.base.work import IsCancelled, Progress, Task
+from dpviz.base.work import Cancelled, IsCancelled, Progress, Task
 from dpviz.commands.reproduce import Reproduction, command, python_lines
 from dpviz.data.samples import sample
 from dpviz.experiments import prices
@@ -718,11 +718,15 @@ def prepared(name: str, task: Task) -> Task:
     """Return a task that also notes that the first method of a family has run."""
 
     def work(*, progress: Progress, cancelled: IsCancelled) -> Any:
+        ended = True
         try:
             return task(progress=progress, cancelled=cancelled)
+        except Cancelled:
+            ended = False
+            raise
         finally:
             # Also after a failure, so that the page shows the error instead of another method.
-            if not cancelled():
+            if ended:
                 PREPARED.add(name)
 
     return work

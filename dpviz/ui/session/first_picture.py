@@ -91,8 +91,8 @@ def with_picture(html: bytes, path: str, query: str, prepared: Container[str]) -
         html = html.replace(b"<html", f'<html data-dpv-first="{" ".join(found)}"'.encode())
         # The first session of a server loads this module, which offers plotly.js to browsers. The
         # page asks for plotly.js after a second, so a fetch ahead saves time.
-        if assets := sys.modules.get("dpviz.ui.widgets.assets"):
-            ahead = f'<link rel="preload" as="script" href="{assets.plotly_url()}"></head>'
+        if url := getattr(sys.modules.get("dpviz.ui.widgets.assets"), "plotly_url", None):
+            ahead = f'<link rel="preload" as="script" href="{url()}"></head>'
             html = html.replace(b"</head>", ahead.encode(), 1)
     return html
 

@@ -216,7 +216,7 @@ def start(
         task,
         request=request,
         abandoned=absence(_ABANDONED),
-        turns=HEAVY if heavy else CROWDED if sessions() > CROWD else LIGHT,
+        turns=HEAVY if heavy else CROWDED if after else LIGHT,
         after=after,
     )
     st.session_state[key] = job
