@@ -109,11 +109,25 @@ def test_skip_link_leads_to_epsilon(
 ) -> None:
     page = open_page(app_url("app.py")).page
     page.wait_for_selector(".live-figure .main-svg")
+    page.wait_for_selector("[data-testid=stMain] .range")
     page.keyboard.press("Tab")
     assert page.locator(":focus").inner_text() == "Skip to epsilon"
     assert page.locator(":focus").bounding_box()["y"] >= 0
     page.keyboard.press("Enter")
     assert page.evaluate(FOCUSED) == "rangePrivacy budget ε"
+
+
+def test_skip_link_is_there_before_the_slider_is_filled(
+    app_url: Callable[[str], str], open_page: Callable[..., Watched]
+) -> None:
+    page = open_page(app_url("app.py")).page
+    page.wait_for_selector(".live-figure .main-svg")
+    # The slider's script may fill its shadow root after the last change that the page observes.
+    page.locator("[data-testid=stMain] .range").first.evaluate(
+        "(range) => { range.remove(); document.body.append(document.createElement('i')); }"
+    )
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").inner_text() == "Skip to epsilon"
 
 
 def test_keys_step_epsilon_and_redraw(

@@ -114,13 +114,11 @@ function watchHint({ type, target }) {
 }
 
 // Targets of skip links, which are the first stops of the Tab key and not redrawn by Streamlit.
-const sliderOf = (box) =>
-  box.querySelector("[data-testid=stBidiComponentIsolated]")?.shadowRoot?.querySelector(".range");
+// No observer sees when a slider's script fills its shadow root, so the root's host counts before.
+const hostOf = () => document.querySelector(
+  '[data-testid=stMain] [class*="-epsilon"] :is([data-testid=stBidiComponentIsolated], input)');
 const PLACES = {
-  epsilon: () => {
-    const box = document.querySelector('[data-testid=stMain] [class*="-epsilon"]');
-    return box && (sliderOf(box) ?? box.querySelector("input"));
-  },
+  epsilon: () => hostOf()?.shadowRoot?.querySelector(".range") ?? hostOf(),
   picture: () => document.querySelector(".live-figure .image"),
 };
 
