@@ -40,6 +40,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.base.lazy import load
 from dpviz.server.door import CHECKED, ClassDoor
 from dpviz.server.loop import use as use_loop
+from dpviz.server.loop import use_for_sessions
 from dpviz.ui.explorer import PREPARED
 from dpviz.ui.session.address import (
     SHARED,
@@ -93,9 +94,9 @@ _HEADERS = {
 }
 
 
-#: URL of plotly.js. The URL contains the version of plotly.js, so a browser may cache the script
-#: and its compiled form. Otherwise each page would fetch and compile the script again.
-_PLOTLY = re.compile(r"/component/[\w.]+/plotly\.min\.js")
+#: URL of a script or style of the pages. Its query is the version of the file, so a browser may
+#: cache a script and its compiled form. Otherwise each page would fetch and compile it again.
+_SCRIPT = re.compile(r"/component/[\w.]+/[\w.]+\.(js|css)")
 _KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
 
 #: Headers of a request that allow a compressed page, or no page if the browser has an older one.
@@ -226,7 +227,7 @@ class Shield:
                 asked = scope["query_string"].decode("latin-1")
                 message = {**message, "body": with_picture(body, scope["path"], asked, PREPARED)}
             if message["type"] == "http.response.start":
-                found = message["status"] == 200 and _PLOTLY.search(scope["path"])
+                found = message["status"] == 200 and _SCRIPT.search(scope["path"])
                 more = (*ours, _KEPT) if found and scope.get("query_string") else ours
                 names = {name for name, _ in more}
                 if page:
@@ -274,6 +275,7 @@ def shield() -> list[Middleware]:
     """Return the middleware of the app, for every way to start it."""
     ask_no_host()
     _end_on_hangup()
+    use_for_sessions()
     return [Middleware(Shield)]
 
 
