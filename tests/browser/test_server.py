@@ -91,7 +91,8 @@ def test_a_browser_keeps_what_draws_the_figures(app_url: AppUrl, open_page: Open
         page = open_page(app_url("app.py"), before=listen).page
         expect(page.locator(".gtitle").first).to_be_visible()
     scripts = [one for one in answers if one["url"].split("?")[0].endswith(".js")]
-    assert sum("plotly.min.js" in one["url"] for one in scripts) == 1
+    for name in ("plotly.min.js", "frame.js", "live_slider.js", "live_figure.js"):
+        assert sum(f"/{name}?" in one["url"] for one in scripts) == 1
     assert [one["url"] for one in scripts if not one["fromDiskCache"]] == []
 
 

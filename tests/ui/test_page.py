@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.ui import FRONTEND
 from dpviz.ui.page import KEYS
+from dpviz.ui.widgets import assets
 from tests.support import APP, ROOT
 
 PAGE = '''
@@ -147,3 +149,17 @@ def test_all_keys_are_in_the_menu_and_in_the_docs():
     (always,) = re.findall(r"const ALWAYS = \{(.*?)\}", code)
     known += re.findall(r"(\w+):", always)
     assert {*known} == {key for keys in KEYS for key in keys.split()}
+
+
+@pytest.mark.parametrize("name", ["live_slider", "curve"])
+def test_a_component_sends_the_address_of_its_script_and_not_the_script(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    made = SimpleNamespace(component=lambda _, js: sent.append(js))
+    monkeypatch.setattr(assets.st.components, "v2", made)
+    assets.component(name)
+    (script,) = sent
+    assert len(script) < 1000
+    assert f"/component/dpviz.ui.widgets.assets.frontend/{name}.js?" in script
+    assert (f"{name}.css?" in script) == (FRONTEND / f"{name}.css").exists()

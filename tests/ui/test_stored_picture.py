@@ -27,7 +27,7 @@ from dpviz.ui import FRONTEND
 from dpviz.ui.explorer import PREPARED
 from dpviz.ui.session import first_picture
 from dpviz.ui.session.first_picture import keep, shipped, with_picture
-from dpviz.ui.widgets.assets import plotly_url
+from dpviz.ui.widgets.assets import ahead
 from tests.golden.build import PICTURES, picture
 from tests.support import APP, coroutines
 from tests.support.links import PAGES, opened
@@ -64,18 +64,21 @@ def link_of(test: AppTest) -> dict[str, str]:
     return {name: value if isinstance(value, str) else value[-1] for name, value in given}
 
 
-def test_a_page_with_a_picture_fetches_plotly_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ahead(query: str) -> bool:
-        link = f'<head><link rel="preload" as="script" href="{plotly_url()}"></head>'.encode()
+def test_a_page_with_a_picture_fetches_scripts_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    link = f"<head>{ahead()}</head>".encode()
+    assert b"/plotly.min.js?" in link
+    assert b"/live_figure.js?" in link
+
+    def fetches(query: str) -> bool:
         return link in with_picture(PAGE, "/", query, ())
 
-    assert ahead("")
-    assert not ahead("data=tiny8")  # this page has no picture
-    # Without a session, or while the first session loads the module, there is no plotly.js.
+    assert fetches("")
+    assert not fetches("data=tiny8")  # this page has no picture
+    # Without a session, or while the first session loads the module, there are no addresses.
     monkeypatch.setitem(sys.modules, "dpviz.ui.widgets.assets", ModuleType("assets"))
-    assert not ahead("")
+    assert not fetches("")
     monkeypatch.delitem(sys.modules, "dpviz.ui.widgets.assets")
-    assert not ahead("")
+    assert not fetches("")
 
 
 @pytest.mark.parametrize("page", ["wavecluster", "kmeans"])

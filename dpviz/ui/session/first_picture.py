@@ -89,11 +89,9 @@ def with_picture(html: bytes, path: str, query: str, prepared: Container[str]) -
         style = f"<style>{_STYLE}</style>".encode()
         html = html.replace(b"</body>", style + b"".join(found.values()) + b"</body>")
         html = html.replace(b"<html", f'<html data-dpv-first="{" ".join(found)}"'.encode())
-        # The first session of a server loads this module, which offers plotly.js to browsers. The
-        # page asks for plotly.js after a second, so a fetch ahead saves time.
-        if url := getattr(sys.modules.get("dpviz.ui.widgets.assets"), "plotly_url", None):
-            ahead = f'<link rel="preload" as="script" href="{url()}"></head>'
-            html = html.replace(b"</head>", ahead.encode(), 1)
+        # The first session of a server loads this module, which offers the scripts to browsers.
+        if ahead := getattr(sys.modules.get("dpviz.ui.widgets.assets"), "ahead", None):
+            html = html.replace(b"</head>", f"{ahead()}</head>".encode(), 1)
     return html
 
 
