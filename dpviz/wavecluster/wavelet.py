@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import product
 
 import numpy as np
@@ -43,6 +43,7 @@ def rank_of(density: float, positive: int) -> int:
     return -(-kept * int(positive) // _PARTS)
 
 
+@cache
 def wavelet_names() -> tuple[str, ...]:
     """Names of all discrete wavelets of PyWavelets: Haar, Daubechies, symlets, coiflets, ..."""
     return tuple(pywt.wavelist(kind="discrete"))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.data.background import Background
+from dpviz.figures.ground import Ground
 from dpviz.ui.compare import runs as compare_runs
 from dpviz.ui.data.domain_panel import DRAWN, DRAWN_KEY
 from dpviz.ui.data.state import DataState
 from dpviz.ui.explorer import kmeans as kmeans_page
 from dpviz.ui.explorer import wavecluster as wavecluster_page
 from dpviz.ui.session import state as links
+from dpviz.ui.session.cache import part_of
 from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_wavecluster import checked
@@ -376,3 +380,66 @@ def test_sessions_share_runs_on_samples_and_not_those_on_own_data(
     for sessions in (1, 2):
         load(opened(here, data="own", epsilon=0.37, seed=987_001))
         assert len(drawn) == sessions
+
+
+EXPLORERS = {"wavecluster": "WaveClusterExplorer", "kmeans": "KMeansExplorer"}
+
+
+@pytest.mark.parametrize("page", [wavecluster_page, kmeans_page])
+def test_sessions_share_the_parts_of_a_picture_of_a_sample(
+    page: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = page.__name__.rsplit(".", 1)[1]
+    figures, calls = page.__dict__[EXPLORERS[here]].figures, []
+    for name in ("panels", "cards"):
+        draw = getattr(figures, name)
+        monkeypatch.setattr(
+            figures, name, lambda *given, draw=draw, name=name: calls.append(name) or draw(*given)
+        )
+
+    def drawn(**link: Any) -> list[str]:
+        calls.clear()
+        test = opened(here, **link)
+        if link["data"] == "own":
+            load(test)
+        return sorted(calls)
+
+    link = {"data": "spirals", "epsilon": 0.36, "seed": 987_002}
+    both = ["cards", "panels"]
+    assert drawn(**link) == both
+    assert drawn(**link) == []
+    assert drawn(**link | {"points": "shown"}) == both
+    assert drawn(**link | {"epsilon": 0.35}) == both
+    assert drawn(**link) == []
+    for _ in range(2):
+        assert drawn(**link | {"data": "own"}) == both
+
+
+@dataclass(frozen=True)
+class APicture:
+    run: object
+    ground: Ground
+    again: Any = None
+
+
+def test_parts_are_shared_as_runs_are_and_hold_nothing_of_a_session() -> None:
+    run, drawn = object(), []
+
+    def part(picture: APicture, name: str = "map", *, size: int = 9, is_sample: bool = True) -> int:
+        return part_of(
+            picture, name, lambda: drawn.append(1), size=size, is_sample=is_sample
+        ) or len(drawn)
+
+    mine, theirs = APicture(run, Ground(), again=object()), APicture(run, Ground(), again=object())
+    assert [part(one) for one in (mine, theirs, mine)] == [1, 1, 1]
+    assert part(mine, "strip") == 2
+    assert part(APicture(object(), Ground())) == 3
+    assert part(APicture(run, Ground(axes="equal"))) == 4
+    # Own data, a large run, and a map with lines from a user's file.
+    lines = Background(name="own", lines=None)
+    for count, draw in enumerate((
+        lambda: part(mine, is_sample=False),
+        lambda: part(mine, size=2**15 + 1),
+        lambda: part(APicture(run, Ground(own=lines))),
+    ), 1):  # fmt: skip
+        assert [draw(), draw()] == [2 * count + 3, 2 * count + 4]

@@ -82,14 +82,16 @@ def show_curves(state: UrlState, settings: RunSettings, family: Family, also: Jo
         job = start(f"{state.page}:curve job", task, request=curves, after=after)
 
     def hand_over() -> None:
-        line = state.get("line")
-        data = {
-            state.key(PARAMETERS[axis].link): (
-                _key(state, settings, axis),
-                _data(some, line, float(np.max(getattr(settings.config, axis)))),
-            )
-            for axis, some in drawn.items()
-        }
+        line, data = state.get("line"), {}
+        for axis, some in drawn.items():
+            points = [one.curve.points for one in some]
+            notes = [one.curve.note for one in some]
+            key, make = (line, *some, *points, *notes), partial(_data, some, points, line)
+            found = latest(f"{known} {axis}", key, make)
+            here = float(np.max(getattr(settings.config, axis)))
+            large = found["large"](here) if found["large"] else ""
+            found = {**found, "large": large}
+            data[state.key(PARAMETERS[axis].link)] = _key(state, settings, axis), found
         _hand_over(known, data)
 
     follow(job, hand_over, every=_LOOK, also=also)
@@ -155,11 +157,10 @@ def _subject(settings: RunSettings) -> Subject:
 _ENDS = ("low", "high")
 
 
-def _data(drawn: Sequence[_Drawn], line: Line, here: float) -> dict[str, Any]:
-    """Lines, bands (heights 0 to 1) and words of curves; ``here`` is their parameter's value."""
+def _data(drawn: Sequence[_Drawn], points: Sequence[Sequence[Point]], line: Line) -> dict[str, Any]:
+    """Lines, bands (heights 0 to 1) and words of curves; "large" is a function of the slider."""
     first = drawn[0].curve
     axis, score = PARAMETERS[first.plan.axis], SCORES[first.score]
-    points = [one.curve.points for one in drawn]
     names = ("median", "mean") if line == "both" else (line,)
     shown = [getattr(one.band, name) for some in points for one in some for name in names]
     best = score.ideal or 0.0
@@ -178,7 +179,7 @@ def _data(drawn: Sequence[_Drawn], line: Line, here: float) -> dict[str, Any]:
     private = all(one.private for one in drawn)
     breaks = [at.value for at in points[0] if at.breaks]
     draws = [at.draws for some in points for at in some]
-    large = ""
+    large = None
     if draws:
         large = large_curve(
             lines,
@@ -190,7 +191,6 @@ def _data(drawn: Sequence[_Drawn], line: Line, here: float) -> dict[str, Any]:
             height=height,
             methods=[f"{one.title} ({', '.join(names)})" for one in drawn],
             band=band_words(min(draws)),
-            here=here,
         )
     return {
         "lines": lines,

@@ -9,7 +9,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -53,6 +53,7 @@ from dpviz.ui.explorer.settings import (
 )
 from dpviz.ui.messages import errors_shown, plain_text, show_caption
 from dpviz.ui.page import live_part
+from dpviz.ui.session.cache import part_of
 from dpviz.ui.session.first_picture import drawn, keep
 from dpviz.ui.session.job import Job, follow
 from dpviz.ui.session.state import MAX_SEED, Control, UrlState, choice, whole
@@ -67,6 +68,8 @@ from dpviz.ui.widgets.readouts import Promise, Readout, show_ledger, show_reason
 from dpviz.ui.widgets.show import csv_button, lazy_expander, show_panels, theme_mode
 from dpviz.ui.widgets.stamp import Stamp
 from dpviz.ui.widgets.strip import Choice, strip
+
+T = TypeVar("T")
 
 #: Epsilon of a first visit without a link. At this value some clusters break, and most are found.
 FIRST_EPSILON = 0.02
@@ -254,6 +257,11 @@ class Explorer(ABC):
 
     @property
     @abstractmethod
+    def size(self) -> int:
+        """Number of cells or records of the run, which says whether sessions share it."""
+
+    @property
+    @abstractmethod
     def trial(self) -> Trial:
         """Method, parameters and data of the panel of many draws."""
 
@@ -391,7 +399,7 @@ class Explorer(ABC):
         """The run's privacy promise."""
         return self.settings.promise(self.domain)
 
-    @property
+    @cached_property
     def view(self) -> Any:
         """The view on the screen: the requested view if the run has it, or else the first view."""
         shown = self.shown_views
@@ -407,20 +415,30 @@ class Explorer(ABC):
         """Whether the true points are drawn over the noisy side."""
         return bool(self.state.get("points") == "shown")
 
+    def once(self, name: Hashable, draw: Callable[[], T]) -> T:
+        """Return what depends only on the picture; sessions that show the same picture share it."""
+        if self.is_sketch:
+            return draw()
+        is_sample = self.settings.active.is_sample
+        return part_of(self.picture, name, draw, size=self.size, is_sample=is_sample)
+
     @cached_property
     def panels(self) -> Panels:
         """The picture on the screen."""
+        return self.once(self.view, self._panels)
+
+    def _panels(self) -> Panels:
         panels: Panels = self.figures.panels(self.picture, self.view)
-        return panels
+        if not panels.pieces:
+            return panels
+        run = blake2b(repr(self._same).encode(), digest_size=8).hexdigest()
+        return replace(panels, pieces={**panels.pieces, "run": run})
 
     def show(self, places: Sequence[DeltaGenerator]) -> bool:
         """Show the run; ``places`` are columns beside the sliders; return False during a drag."""
         settled = self.play(places) and self.settings.settled
         # In a view without pieces, the words of the headline have no clusters to mark.
         panels = self.panels
-        if panels.pieces:
-            run = blake2b(repr(self._same).encode(), digest_size=8).hexdigest()
-            panels = replace(panels, pieces={**panels.pieces, "run": run})
         headline = self.headline if panels.pieces else replace(self.headline, words=())
         board = partial(show_board, headline, self.promise, self.hint(self.card.name))
         readouts = self._honest(self.readouts())
@@ -488,7 +506,7 @@ class Explorer(ABC):
         panel, number, on = map(int, picked.split("."))
         return self.note({"panel": panel, "number": number, "on": on})
 
-    @property
+    @cached_property
     def _same(self) -> Hashable:
         config, active = self.settings.config, self.settings.active
         return active.dataset.digest, config.method, self.family.true_settings(config)
@@ -497,7 +515,7 @@ class Explorer(ABC):
         if self.asked != self.view:
             self.state.set("view", self.view)
         state, config = self.state, self.settings.config
-        cards: Sequence[StageCard] = self.figures.cards(self.picture)
+        cards: Sequence[StageCard] = self.once("cards", lambda: self.figures.cards(self.picture))
         own = {
             card.name: [one for name in card.parameters if (one := self.card.parameter(name))]
             for card in cards

@@ -161,6 +161,11 @@ class KMeansExplorer(Explorer):
         # Without iterations, the page shows the first view instead, with the chosen left picture.
         return found if found.private.path else replace(found, left=found.truth.run)
 
+    @property
+    def size(self) -> int:
+        """Number of records of the run."""
+        return self.runs.truth.records.n
+
     @cached_property
     def trial(self) -> KMeansTrial:
         """Method, parameters and data of the panel of many draws."""
@@ -186,6 +191,9 @@ class KMeansExplorer(Explorer):
     @property
     def headline(self) -> Headline:
         """What broke, in the step that the player shows."""
+        return self.once("headline", self._headline)
+
+    def _headline(self) -> Headline:
         said = headline(self.runs.truth, self.shown_run, self._error["nicv_ratio"])
         if not self._when:
             return said
@@ -420,6 +428,9 @@ class KMeansExplorer(Explorer):
 
     def readouts(self) -> list[Readout]:
         """Key numbers: the private value in large letters, the true value beside it."""
+        return self.once("readouts", self._readouts)
+
+    def _readouts(self) -> list[Readout]:
         truth, private, known = self.runs.truth, self.shown_run, self._error
         # For the L1 ball, the paper measures errors inside the ball, after the projection.
         in_ball = private.config.geometry == "l1"

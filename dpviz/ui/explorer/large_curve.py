@@ -25,12 +25,12 @@ _RATIOS = (1, 1.2, 1.5, 2, 3, 5, 7)
 def large_curve(
     lines: Sequence[Drawn], bands: Sequence[Drawn], breaks: Sequence[float], *, axis: Parameter,
     score: Score, ends: tuple[float, float], height: Callable[[float], float],
-    methods: Sequence[str], band: str, here: float,
-) -> str:  # fmt: skip
+    methods: Sequence[str], band: str,
+) -> Callable[[float], str]:  # fmt: skip
     """Draw the curves as HTML; heights are from 0 to 1; ``height`` returns the height of a score.
 
     ``ends`` are the best and the worst score of the chart. ``band`` says in words what the bands
-    contain. ``here`` is the value of the slider.
+    contain. The result is a function of the value of the slider, which the chart marks.
     """
     low, high = axis.reach
     scaled: Callable[[float], float] = math.log if axis.log else float
@@ -61,13 +61,13 @@ def large_curve(
     parts.append(_text(22, middle, score.short, "middle", turned))
     parts += [path(f"band {kind}", points) for kind, points in bands if points]
     parts += [f'<path class="break" d="M{x(value)} {_BOTTOM}v-16"/>' for value in breaks]
-    parts.append(f'<path class="here" d="M{x(here)} {_TOP}V{_BOTTOM}"/>')
+    parts.append(f'<path class="here" d="M{_PLACE} {_TOP}V{_BOTTOM}"/>')
     for kind, points in lines:
         if points:
             dots = "M".join(f"{x(v)} {y(h)}h0" for v, h in points)
             parts += [path(kind, points), f'<path class="dots {kind}" d="M{dots}"/>']
     keys = list(zip(("first", "second"), filter(None, methods), strict=False))
-    keys += [("band first", band), ("here", f"chosen: {axis.sign} {readable(here)}")]
+    keys += [("band first", band), ("here", f"chosen: {axis.sign} {_VALUE}")]
     of = f" of {methods[0].partition(' (')[0]}" * (len(methods) > 1)
     keys += [("break", f"the median draw{of} breaks a true cluster")] * bool(breaks)
     shown = "".join(
@@ -75,11 +75,15 @@ def large_curve(
         f"</svg>{html.escape(title)}</span>"
         for kind, title in keys
     )
-    return (
+    drawn = (
         f'<div class="legend">{shown}</div><svg viewBox="0 0 {_SIZE[0]} {_SIZE[1]}">'
         f"{''.join(parts)}</svg><p>{html.escape(score.axis)}. A click or Escape closes this.</p>"
     )
+    return lambda here: drawn.replace(_PLACE, f"{x(here)}").replace(_VALUE, readable(here))
 
+
+#: Marks in the text for the slider's value, and for its place.
+_PLACE, _VALUE = "\0", "\1"
 
 _LINE = "M0 6H30"
 _SAMPLES = {"band first": "M0 1H30V11H0z", "break": "M15 12V0", "here": "M15 12V0"}

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpviz.base.cached import cached_property
 from dpviz.families import CARDS
 from dpviz.family.card import VARIANTS, Card
 from dpviz.family.claim import claim
@@ -54,7 +55,7 @@ class RunSettings:
     settled: bool
     curves: bool = False
 
-    @property
+    @cached_property
     def stamp(self) -> Stamp:
         """Note on the run's pictures and tables, which says whether they may be published."""
         return stamp_of(self.active, self.config, seed=self.seed)

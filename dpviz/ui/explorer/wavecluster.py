@@ -162,6 +162,11 @@ class WaveClusterExplorer(Explorer):
         stamp, sketch = self.settings.stamp, self.runs.private.sketch
         return replace(stamp, facts=(*stamp.facts, f"{sketch}, all follow")) if sketch else stamp
 
+    @property
+    def size(self) -> int:
+        """Number of cells of the run."""
+        return self.runs.grid.source.counts.size
+
     @cached_property
     def trial(self) -> WaveClusterTrial:
         """Method, parameters and data of the panel of many draws."""
@@ -182,7 +187,7 @@ class WaveClusterExplorer(Explorer):
     @property
     def fates(self) -> Fates:
         """What became of each true cluster."""
-        return self.picture.fates
+        return self.once("fates", lambda: self.picture.fates)
 
     @cached_property
     def joined(self) -> tuple[int, int] | None:
@@ -253,7 +258,7 @@ class WaveClusterExplorer(Explorer):
         source = self.runs.grid.source
         yield cell_words(picture.ground, picture.columns, picture.domain, source.shape)
         if view == "clusters" and not embedded():
-            marks = damage.legend(picture)
+            marks = self.once("legend", lambda: damage.legend(picture))
             yield f"On the noisy side: {marks}. Click on a cluster: what broke it?" if marks else ""
             yield _KEY
         if view in WITH_SUBBANDS:
@@ -369,12 +374,17 @@ class WaveClusterExplorer(Explorer):
         self._agreement = self._drawn_agreement()
         return self.readouts() if self._agreement else []
 
+    def _scores(self) -> dict[str, float]:
+        truth, private = self.runs.truth, self.runs.private.stages
+        found = truth.scores(private, ("dsg_c", "f_measure", "f_cells"))
+        return found | {CELLS_WRONG.name: CELLS_WRONG.compute(Evaluation(truth, private))}
+
     def readouts(self) -> list[Readout]:
         """Key numbers; OCM and 2CE of previous settings are marked as old."""
         runs, agreement = self.runs, self._agreement
         truth, private = runs.truth, runs.private
-        scores = truth.scores(private.stages, ("dsg_c", "f_measure", "f_cells"))
-        wrong = CELLS_WRONG.compute(Evaluation(truth, private.stages))
+        scores = self.once("scores", self._scores)
+        wrong = scores[CELLS_WRONG.name]
         latest = agreement or st.session_state.get(_LAST, {})
         true = truth.stages
 

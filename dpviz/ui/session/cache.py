@@ -8,9 +8,9 @@ public sample sets; an upload stays in its own session.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -66,6 +66,24 @@ def run_of(
         return max(size + more(run), _LEAST)
 
     return _shared("runs", _RUNS).get_once(request, draw, weight=weight, waiting=PLACES.given_on)
+
+
+#: Largest number of parts of pages that are kept; the largest parts have 0.2 MB.
+_PARTS = 256
+
+
+def part_of(
+    picture: Any, name: Hashable, draw: Callable[[], T], *, size: int, is_sample: bool
+) -> T:
+    """Return a part of a page that depends only on ``picture``; sessions share it as its run.
+
+    The part must not be changed. It must not keep the picture, which belongs to a session.
+    """
+    if not (is_sample and size <= _MOST) or picture.ground.own:
+        return draw()
+    # ``again`` belongs to a session; its runs depend only on the private run and on an epsilon.
+    parts = (getattr(picture, one.name) for one in fields(picture) if one.name != "again")
+    return _shared("parts", _PARTS).get((name, *parts), draw)
 
 
 #: Largest numbers of curves: on sample sets, which sessions share; on the own data of a session.

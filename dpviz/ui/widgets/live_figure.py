@@ -33,6 +33,8 @@ def live_figure(
 ) -> Any:  # fmt: skip
     """Show a figure (``data`` and ``layout`` of Plotly's JSON, with arrays), or redraw it in place.
 
+    Instead of ``data`` and ``pieces``, the figure may have ``packed``, the result of :func:`pack`.
+
     The page's theme gives colours, fonts and grid lines that the figure does not set. Zoom and pan
     stay while ``layout.uirevision`` stays. Escape untrusted text, because Plotly reads tags. The
     figure has the larger of two heights: ``height`` in pixels, or ``share`` of the window's height.
@@ -81,39 +83,47 @@ def encode(figure: Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
     The length has four bytes (little endian). The JSON head has the data of ``head`` and a list of
     the arrays (path, type, shape, offset). Each array starts at a multiple of eight.
     """
-    arrays: list[np.ndarray[Any, Any]] = []
-    places: list[dict[str, Any]] = []
+    body, places, arrays, digest = figure["packed"] if "packed" in figure else pack(figure)
     # The template is omitted, because it is large and the page's theme replaces it.
     layout = {name: part for name, part in figure["layout"].items() if name != "template"}
-    body = {
-        "data": _strip(figure["data"], ["data"], arrays, places),
-        "layout": _strip(layout, ["layout"], arrays, places),
-        "pieces": _strip(figure.get("pieces", {}), ["pieces"], arrays, places),
-    }
-    offset = 0
+    first = _json({**head, "digest": digest})[:-1]
+    drawn = f'{{"layout":{_json(layout)},{body}}}'
+    text = f'{first},"arrays":{places},"figure":{drawn}}}'.encode()
+    text += b" " * (-(len(text) + 4) % 8)
+    return b"".join((len(text).to_bytes(4, "little"), text, arrays))
+
+
+#: Traces and pieces of a figure as JSON text, places of their arrays as JSON, arrays, their digest.
+Packed = tuple[str, str, bytes, str]
+
+
+def pack(figure: Mapping[str, Any]) -> Packed:
+    """Return the traces (``data``) and ``pieces`` of a figure in the form of :func:`encode`."""
+    arrays: list[np.ndarray[Any, Any]] = []
+    places: list[dict[str, Any]] = []
+    parts = {name: figure.get(name, {}) for name in ("data", "pieces")}
+    body = {name: _strip(part, [name], arrays, places) for name, part in parts.items()}
+    joined: list[bytes] = []
     digest = blake2b(digest_size=8)
     for place, array in zip(places, arrays, strict=True):
-        place["offset"] = offset
-        offset += array.nbytes + -array.nbytes % 8
+        place["offset"] = sum(map(len, joined))
         digest.update(array.data)
+        joined += [array.tobytes(), bytes(-array.nbytes % 8)]
     # With the digest the browser can skip a redraw if nothing has changed.
-    whole = {**head, "figure": body, "arrays": places, "digest": digest.hexdigest()}
-    try:
-        text = _json(whole).encode()
-    except ValueError:  # a browser can't read NaN; this copy is slow, so it is made only if needed
-        text = _json(jsonable(whole)).encode()
-    text += b" " * (-(len(text) + 4) % 8)
-    pieces = [len(text).to_bytes(4, "little"), text]
-    for array in arrays:
-        pieces += [array.tobytes(), bytes(-array.nbytes % 8)]
-    return b"".join(pieces)
+    return _json(body)[1:-1], _json(places), b"".join(joined), digest.hexdigest()
 
 
 def _json(value: Any) -> str:
     def plain(one: Any) -> Any:
-        return one.item() if isinstance(one, np.generic) else str(one)
+        return one.tolist() if isinstance(one, (np.generic, np.ndarray)) else str(one)
 
-    return json.dumps(value, default=plain, separators=(",", ":"), allow_nan=False)
+    def text(value: Any) -> str:
+        return json.dumps(value, default=plain, separators=(",", ":"), allow_nan=False)
+
+    try:
+        return text(value)
+    except ValueError:  # a browser can't read NaN; this copy is slow, so it is made only if needed
+        return text(jsonable(value))
 
 
 def _strip(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import streamlit as st
 
@@ -17,13 +18,17 @@ from dpviz.ui.session.job import Job
 from dpviz.ui.session.state import UrlState
 from dpviz.ui.widgets.about_picture import about_picture
 from dpviz.ui.widgets.embed import HEIGHT, SHARE, embedded
-from dpviz.ui.widgets.live_figure import live_figure
+from dpviz.ui.widgets.live_figure import Packed, live_figure, pack
 from dpviz.ui.widgets.stamp import PUBLIC, Stamp
 
 
 def theme_mode() -> Mode:
     """Light or dark mode of the page."""
     return "dark" if st.context.theme.type == "dark" else "light"
+
+
+#: Panels in the form that is sent; sessions may share panels.
+_PACKED: WeakKeyDictionary[Panels, Packed] = WeakKeyDictionary()
 
 
 def show_panels(
@@ -41,8 +46,10 @@ def show_panels(
     layout = stamp.on_picture(panels.layout)
     if fills:
         layout |= _named_beside_ticks(layout)
+    packed = _PACKED.get(panels) or pack({**panels.spec(), "pieces": panels.pieces})
+    _PACKED[panels] = packed
     answer = live_figure(
-        {**panels.spec(), "layout": layout, "pieces": panels.pieces},
+        {"layout": layout, "packed": packed},
         key=key,
         height=min(panels.height, HEIGHT) if embedded() else panels.height,
         share=SHARE if embedded() else panels.share,
