@@ -97,7 +97,7 @@ def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
     """Draw a part of a page; its controls redraw only this part."""
     # ``draw`` returns False while the user drags a slider; then values are not written to the link.
     crowd = sessions() > CROWD
-    with errors_shown(), PAGES, PLACES.taken() if crowd else nullcontext():
+    with errors_shown(), PAGES, PLACES.taken() if crowd else nullcontext(), state.drawn():
         if draw(state, *given):
             state.write()
 
@@ -224,4 +224,6 @@ def freeze_loaded_objects(page: str) -> bool:
     # These objects are never freed anyway.
     gc.collect()
     gc.freeze()
+    # With Python's thresholds, a class pays a full collection (100 ms) every three seconds.
+    gc.set_threshold(5_000, 10, 20)
     return True

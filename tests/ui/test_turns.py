@@ -129,24 +129,45 @@ def test_no_more_run_than_there_are_places() -> None:
     ],
 )
 def test_a_job_rests_for_the_pages_of_others(monkeypatch, places, present, drawn, rest) -> None:
-    clock, rested = [0.0], []
+    clock, rested, begun = [0.0], [], []
     # Jobs of other tests use this clock, too. So this job has its own slots, and only its own rest
     # is checked.
     monkeypatch.setattr(job, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     turns = Turns(1, share=5.0)
     monkeypatch.setattr(job, places, turns)
     monkeypatch.setattr(job, "sessions", lambda: present)
-    monkeypatch.setattr(job, "PAGES", SimpleNamespace(mean=lambda: drawn))
+    # While pages wait for each other, a job of CROWDED does not begin.
+    monkeypatch.setattr(job, "PAGES", SimpleNamespace(mean=lambda: drawn if begun else 0.0))
     monkeypatch.setattr(Job, "_rest", lambda self, seconds: rested.append((self, seconds)))
 
     def work(*, progress: object, cancelled: object) -> None:
         assert callable(cancelled)
+        begun.append(True)
         clock[0] += 0.1
         cancelled()
 
     own = Job(work, turns=turns)
     assert own.wait(5)
     assert sum(seconds for one, seconds in rested if one is own) == pytest.approx(rest)
+
+
+@pytest.mark.parametrize(("places", "waits"), [("CROWDED", True), ("HEAVY", False)])
+def test_a_job_that_nobody_asked_for_begins_when_no_page_waits(monkeypatch, places, waits) -> None:
+    turns, load, begun = Turns(1, share=1e9), [2.0], threading.Event()
+    monkeypatch.setattr(job, places, turns)
+    monkeypatch.setattr(job, "_REST", 0.005)
+    monkeypatch.setattr(job, "PAGES", SimpleNamespace(mean=lambda: load[0]))
+    own = Job(lambda **_: begun.set(), turns=turns)
+    assert begun.wait(0.1) != waits
+    load[0] = 1.0
+    assert own.wait(5)
+    assert begun.is_set()
+    load[0] = 2.0
+    if waits:  # and a cancel ends its wait
+        own = Job(lambda **_: None, turns=turns)
+        own.cancel()
+        assert own.wait(5)
+        assert own.result is None
 
 
 def test_a_rest_ends_with_a_cancel(monkeypatch) -> None:
@@ -291,6 +312,14 @@ def test_one_fragment_follows_two_jobs_and_redraws_the_page_when_one_ends(monkey
     for also in (jobs[1], None):
         job.follow(jobs[0], lambda: drawn.append(1), every=0.5, also=also)
     assert asked == [0.5, 0.5]
+    asked.clear()
+    monkeypatch.setattr(job, "sessions", lambda: 40)
+    for load in (0.3, 3.0):  # a page that is drawn again and again would delay the others
+        monkeypatch.setattr(job, "PAGES", SimpleNamespace(mean=lambda load=load: load))
+        job.follow(jobs[0], lambda: drawn.append(1), every=0.5)
+    assert asked == [5.0, 15.0]
+    del asked[:], live[2:], drawn[2:]
+    asked += [0.5, 0.5]
     assert len(drawn) == 2
     tasks[1].end.set()
     until(lambda: not jobs[1].running)

@@ -132,6 +132,9 @@ class Job:
             return
         if self._turns and not self._turns.enter(self, self._should_stop):
             return
+        # A job that nobody asked for begins when pages no longer wait for each other.
+        while self._turns is CROWDED and PAGES.mean() > 1 and not self._should_stop():
+            self._rest(_REST)
         self._resumed = time.monotonic()
         try:
             result = task(progress=self._report, cancelled=self._is_cancelled)
@@ -247,7 +250,7 @@ def follow(
     # To start another job in this fragment, call :func:`start`, then ``st.rerun()``.
     running = [one for one in (job, also) if one and one.running]
     # With many sessions, frequent redraws would take more time than the changes of the users.
-    every *= max(1.0, sessions() / 4)
+    every *= max(1.0, sessions() / 4, PAGES.mean() * sessions() / 4)
 
     @st.fragment(run_every=every if running else None)
     def live() -> None:

@@ -8,7 +8,8 @@ keeps. So this module stores the controls; other values use ``persist_state``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -66,6 +67,10 @@ class _Store:
     opened: bool = False
     #: Controls that have had a native widget; to look for a widget that does not exist is slow.
     native: set[str] = field(default_factory=set)
+    #: Controls that have had a live slider, which changes their values in the middle of a run.
+    live: set[str] = field(default_factory=set)
+    #: While a part of the page is drawn: controls whose values have been read from the session.
+    known: set[str] | None = None
     #: How often the program has set each control.
     changes: dict[str, int] = field(default_factory=dict)
     adapted: set[str] = field(default_factory=set)
@@ -218,6 +223,10 @@ class UrlState:
 
     def key(self, name: str) -> str:
         """Session entry of a control's value; it is also the key of the control's live slider."""
+        self._store.live.add(name)
+        return self._entry(name)
+
+    def _entry(self, name: str) -> str:
         return f"{self.page}:{name}"
 
     def widget(self, name: str, initial: str = "value") -> dict[str, Any]:
@@ -243,27 +252,40 @@ class UrlState:
         self.adapted.discard(name)
         if name in self._values:
             self.get(name)
-        st.session_state[self.key(name)] = value
+        st.session_state[self._entry(name)] = value
         self._follow_program(name)
 
     def get(self, name: str) -> Any:
         """Return the value of a control; if it has a widget, this is the widget's value."""
-        session, key, known = st.session_state, self.key(name), self._values[name]
+        session, store, known = st.session_state, self._store, self._values[name]
         # Access the session rarely: each access takes a lock, and a run reads a hundred values.
-        stored = session.get(key, _NOTHING)
+        if store.known is not None and name not in store.live:
+            if name in store.known:
+                return known
+            store.known.add(name)
+        stored = session.get(self._entry(name), _NOTHING)
         if stored is _NOTHING:
-            session[key] = known
+            session[self._entry(name)] = known
         elif stored != known:
             self._follow_program(name)
             return self._values[name]
-        value = session.get(self._widget_key(name), known) if name in self._store.native else known
+        value = session.get(self._widget_key(name), known) if name in store.native else known
         if value is not known:
-            session[key] = self._values[name] = value
+            session[self._entry(name)] = self._values[name] = value
         return value
+
+    @contextmanager
+    def drawn(self) -> Iterator[None]:
+        """During a block that draws, read each value from the session only once."""
+        self._store.known = set()
+        try:
+            yield
+        finally:
+            self._store.known = None
 
     def _follow_program(self, name: str) -> None:
         """Use the value that the program stored in the session entry; make a new widget for it."""
-        value = st.session_state[self.key(name)]
+        value = st.session_state[self._entry(name)]
         if name in self._values and self._values[name] != value:
             self._store.changes[name] = self._store.changes.get(name, 0) + 1
         self._values[name] = value
