@@ -26,9 +26,7 @@ from dpviz.family.parameter import check_option
 from dpviz.grid.domain import Domain
 
 #: Options that only audits of an estimator or program have.
-_OF_CODE = (
-    "set", "publishes", "domain", "neighbours", "no-header", "markdown",
-)  # fmt: skip
+_OF_CODE = ("set", "publishes", "domain", "neighbours", "no-header", "markdown")
 
 #: Limits of the process that runs anybody's code.
 _LIMITS = ("seconds", "memory")

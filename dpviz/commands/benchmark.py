@@ -52,14 +52,13 @@ def benchmark_command(given: argparse.Namespace) -> tuple[Report, str]:
     )
     if given.out is not None:
         write_table(found.table, given.out)
-    verdicts = {name: found.count(name) for name in ("won", "lost", "open")}
     report: Report = {
         "entry": given.method,
         "title": found.title,
         "family": found.family,
         "score": found.score,
         "secret": found.secret,
-        **verdicts,
+        **{name: found.count(name) for name in ("won", "lost", "open")},
         "cells": [asdict(cell) for cell in found.cells],
         "out": given.out,
         "notes": found.notes,

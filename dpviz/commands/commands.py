@@ -134,8 +134,18 @@ class Command:
         parser.set_defaults(**absent, labels=None, act=self.run)
         for name in (*(table.of_data if self.reads_data else ()), *self.takes):
             (self.own[name] if name in self.own else table.shared[name]).add(parser, name)
-        if self.has_parameters:
-            _add_parameters(parser)
+        if not self.has_parameters:
+            return
+        from dpviz.families import FAMILIES
+
+        added = {"epsilon"}
+        for family in FAMILIES.values():
+            group = parser.add_argument_group(f"{family.title} methods")
+            for one in family.parameters:
+                if one.name not in added:
+                    added.add(one.name)
+                    option = Argument(help=one.usage, value=one.metavar, type=one.kind)
+                    option.add(group, one.name)
 
 
 @dataclass(frozen=True)
@@ -163,15 +173,3 @@ def fill_lists(parser: argparse.ArgumentParser) -> None:
             from dpviz.commands.options import LISTS
 
             one.help = one.help.format(**LISTS)
-
-
-def _add_parameters(parser: argparse.ArgumentParser) -> None:
-    from dpviz.families import FAMILIES
-
-    added = {"epsilon"}
-    for family in FAMILIES.values():
-        group = parser.add_argument_group(f"{family.title} methods")
-        for one in family.parameters:
-            if one.name not in added:
-                added.add(one.name)
-                Argument(help=one.usage, value=one.metavar, type=one.kind).add(group, one.name)

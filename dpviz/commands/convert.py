@@ -10,7 +10,7 @@ from dpviz.base.numbers import counted
 from dpviz.commands.output import writing
 from dpviz.commands.source import list_rows, read_for_exploring, refusal_of_rows
 from dpviz.data.conversion import Converted
-from dpviz.data.reading.unread import UnreadableError
+from dpviz.data.reading.unread import NAMED, UnreadableError
 from dpviz.family.comparison import Report
 
 PROMISE = (
@@ -18,8 +18,6 @@ PROMISE = (
     "file, not the conversion. The converted file shares the budget of the original data, so use "
     "the same --source."
 )
-
-_NAMED = 10
 
 
 def convert_command(given: argparse.Namespace) -> tuple[Report, str]:
@@ -38,8 +36,7 @@ def convert_command(given: argparse.Namespace) -> tuple[Report, str]:
         raise refusal_of_rows(error) from None
     with writing(given.out, f"OUT {shown(given.out, 120)}") as file:
         (made.write_parquet if is_parquet else made.write_csv)(file)
-    if made.unread.rows:
-        list_rows("left out", made.unread)
+    list_rows("left out", made.unread)
     names, rows = made.columns.column_names, made.columns.num_rows
     notes = [*table.notes, *made.notes]
     report = {
@@ -52,7 +49,7 @@ def convert_command(given: argparse.Namespace) -> tuple[Report, str]:
         "note": PROMISE,
     }
     said = (
-        f"{table.name}: column{'s' * (len(names) > 1)} {some(names, _NAMED)}; "
+        f"{table.name}: column{'s' * (len(names) > 1)} {some(names, NAMED)}; "
         f"{counted(rows, 'row')} of {counted(len(names), 'column')} written to {given.out}"
     )
     return report, "\n".join([said, *(f"note     {note}" for note in notes), PROMISE])

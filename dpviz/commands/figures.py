@@ -68,12 +68,23 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
         write_table(table, str(folder / f"{name}.csv"))
     if RANKS in files and "printed" not in files[RANKS]:
         say(f"note: {NONE_PRINTED}")
-    report = _report(given, chosen, files, round(time.perf_counter() - started, 3))
-    report["data"] = [data_report(one) for one in subjects]
-    report["notes"] += not_private(drawn.values())
-    report["notes"] += [
-        f"not private: {one.name}: {one.fails}" for one in chosen if isinstance(one, Picture)
-    ]
+    rows = files.get("rows.csv", pd.DataFrame())
+    notes = [*rows.attrs.get("notes", []), *_stand_ins(given, chosen), *not_private(drawn.values())]
+    notes += [f"not private: {one.name}: {one.fails}" for one in chosen if isinstance(one, Picture)]
+    report: Report = {
+        "note": EXPLORATION if given.data else MADE_UP,
+        "figures": [
+            {name: getattr(one, name) for name in ("name", "title", "paper", "caption")}
+            | {"file": f"{one.name}.csv"}
+            for one in chosen
+        ],
+        "rows": len(rows),
+        "out": given.out,
+        "files": list(files),
+        "seconds": round(time.perf_counter() - started, 3),
+        "notes": notes,
+        "data": [data_report(one) for one in subjects],
+    }
     text = _as_text(report, files.get(RANKS))
     return report, "\n".join([*map(data_line, subjects), text])
 
@@ -93,28 +104,6 @@ def _write(
         if name != "rows.csv":
             write_table(frame, str(folder / name))
     return files
-
-
-def _report(
-    given: argparse.Namespace,
-    chosen: Sequence[Figure],
-    files: dict[str, pd.DataFrame],
-    seconds: float,
-) -> Report:
-    rows = files.get("rows.csv", pd.DataFrame())
-    return {
-        "note": EXPLORATION if given.data else MADE_UP,
-        "figures": [
-            {name: getattr(one, name) for name in ("name", "title", "paper", "caption")}
-            | {"file": f"{one.name}.csv"}
-            for one in chosen
-        ],
-        "rows": len(rows),
-        "out": given.out,
-        "files": list(files),
-        "seconds": seconds,
-        "notes": [*rows.attrs.get("notes", []), *_stand_ins(given, chosen)],
-    }
 
 
 def _stand_ins(given: argparse.Namespace, chosen: Sequence[Figure]) -> list[str]:

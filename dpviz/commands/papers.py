@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from dpviz.base.errors import InputError, shown
 from dpviz.family.comparison import Report
+from dpviz.family.parameter import check_option
 from dpviz.papers import PAPERS, ROWS, STATES, Row, headline, records
 
 
 def papers_command(given: argparse.Namespace) -> tuple[Report, str]:
     """List the statements of one paper, or of all papers."""
     for name, value, known in (("number", given.number, PAPERS), ("state", given.state, STATES)):
-        if value is not None and value not in known:
-            raise InputError(
-                f'{name} = "{shown(value)}" is unknown: choose one of {", ".join(known)}.'
-            )
+        if value is not None:
+            check_option(name, value, known)
     found, lines = {}, []
     for number, paper in PAPERS.items():
         if given.number not in (None, number):

@@ -39,8 +39,7 @@ def rehearse_command(given: argparse.Namespace) -> tuple[Report, str]:
                 f"--{name} {shown(getattr(given, name))}: give a number from 1 to {most:,}."
             )
     domain = None if given.domain in (None, "data") else Domain.parse(given.domain)
-    known = known_sample(given)
-    if known is not None and domain is None:
+    if (known := known_sample(given)) is not None and domain is None:
         domain = known.domain
     plan = Request(config=config_of(given), domain=domain, outside=given.outside, unit=given.unit)
     plan.check()

@@ -140,12 +140,9 @@ def _areas(given: argparse.Namespace, data: Dataset | Stored) -> Areas | None:
     if given.areas is None and given.hexagons is None:
         return None
     option = "--hexagons" if given.areas is None else "--areas"
-    idle = [
-        name for name in ("alpha", "choose", "grid", "level", "wavelet") if given_of(given, [name])
-    ]
-    idle += ["domain"] * (given.areas is not None and given.domain is not None)
-    idle += ["hexagons"] * (given.areas is not None and given.hexagons is not None)
-    if idle:
+    names = ["alpha", "choose", "grid", "level", "wavelet"]
+    names += ["domain", "hexagons"] if given.areas is not None else []
+    if idle := [*given_of(given, names)]:
         raise InputError(f"--{idle[0]} has no effect with {option}: leave it out.")
     if given.areas is not None:
         return read_areas(given.areas)
@@ -177,8 +174,7 @@ def _account_lines(account: Account) -> list[str]:
         f"{decimal(account.remaining)} left",
         *(
             f"  {one.id:>4}  {one.time}  epsilon {decimal(one.epsilon)}  "
-            f"{one.what.get('method', '')}  "
-            f"{one.state}"
+            f"{one.what.get('method', '')}  {one.state}"
             for one in account.entries
         ),
     ]

@@ -46,7 +46,9 @@ class Reproduction:
         """Values of the command-line options, by name without ``--``."""
         config, spends = self.config, self.card.spends
         given: dict[str, object] = {"epsilon": config.epsilon} if spends else {}
-        given |= self._choices()
+        given |= family_of(config.method).choices(config)
+        if self.counts:  # The grid of counts determines its cells.
+            given.pop("grid", None)
         given["domain"] = str(self.domain) if self.domain.declared else "data"
         given["outside"] = self.outside
         if self.unit is not None:
@@ -59,13 +61,6 @@ class Reproduction:
         if spends and config.neighbours.relation != "add_remove":
             given["neighbours"] = config.neighbours.relation
         return given
-
-    def _choices(self) -> dict[str, Any]:
-        chosen = family_of(self.config.method).choices(self.config)
-        # The grid of counts determines its cells.
-        if self.counts:
-            chosen.pop("grid", None)
-        return chosen
 
 
 def python_lines(run: Reproduction) -> str:
@@ -84,21 +79,19 @@ def python_lines(run: Reproduction) -> str:
             del given["cap"]
     given.pop("classes", None)
     loader, lines = _loading(run)
+    score = ""
+    if run.classes is not None:
+        # Records that are left out have no cluster.
+        part = "[model.domain_.contains(X)]" if run.outside == "drop" else ""
+        labels = f"data.classes.codes{part}, (model.labels_ + 1){part}"
+        score = f"\nprint(f_measure(contingency({labels})))"
     name = run.card.estimator
     arguments = ",\n".join(f"    {parameter}={value!r}" for parameter, value in given.items())
     return (
         f"from dpviz import {name}, {loader}\n\n{lines}\n"
         f"model = {name}(\n{arguments},\n).{fit}\n"
-        f"print(model.{family.found}, model.ledger_){_class_line(run)}"
+        f"print(model.{family.found}, model.ledger_){score}"
     )
-
-
-def _class_line(run: Reproduction) -> str:
-    if run.classes is None:
-        return ""
-    # Records that are left out have no cluster.
-    part = "[model.domain_.contains(X)]" if run.outside == "drop" else ""
-    return f"\nprint(f_measure(contingency(data.classes.codes{part}, (model.labels_ + 1){part})))"
 
 
 def _loading(run: Reproduction) -> tuple[str, str]:

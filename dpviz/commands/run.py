@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
 from dpviz.base.lazy import pandas as pd
 from dpviz.base.numbers import counted
@@ -27,7 +25,6 @@ from dpviz.commands.source import (
 )
 from dpviz.data.cities import exchanged
 from dpviz.data.dataset import Dataset
-from dpviz.data.engine.tables import Engine
 from dpviz.data.stored import Stored
 from dpviz.families import CARDS, family_of
 from dpviz.family.claim import claim, variant_words
@@ -45,12 +42,22 @@ def run_command(given: argparse.Namespace) -> tuple[Report, str]:
             f"--labels {shown(given.labels, 120)}: that folder does not exist; create it first."
         )
     check_repeats(given.repeats)
-    config = config_of(given)
+    config, family = config_of(given), family_of(given.method)
     seconds: dict[str, float] = {}
     with stored_data(given) as opened, engine_for(given) as engine:
         with timed(seconds, "read"):
             data = opened or capped(load(given), given)
-        comparison = _comparison(given, config, data, engine, seconds)
+        domain = domain_of(given.domain, data, engine)
+        if isinstance(data, Dataset) and data.points is not None:
+            with timed(seconds, "load"):
+                load_loops(data.points)
+        with timed(seconds, family.preparing):
+            material = (
+                family.stored(data, config, domain, given.outside, engine)
+                if isinstance(data, Stored)
+                else family.material(data, config, domain, given.outside)
+            )
+            comparison = family.comparison(family.trial(material, config), given.outside)
         return _run(given, config, data, comparison, seconds)
 
 
@@ -72,7 +79,11 @@ def _run(
         pairs = list(zip(draws, seeds, strict=True))
         scores = [comparison.scores(one, seed) for one, seed in progress(pairs, "scored")]
     if given.labels and isinstance(data, Dataset) and data.points is not None:
-        write_table(_labelled(data, data.points, comparison, draws), given.labels)
+        frame = pd.DataFrame(data.points, columns=list(data.columns))
+        frame["true_cluster"] = comparison.label(data.points, None)
+        if draws:
+            frame["private_cluster"] = comparison.label(data.points, draws[0])
+        write_table(frame, given.labels)
     report = {
         "note": note_of(given),
         "claim": asdict(claim(card, config, comparison.material.domain)),
@@ -117,36 +128,6 @@ def _data_report(data: Dataset | Stored, comparison: Comparison) -> Report:
         "dropped": dropped,
         "notes": notes,
     }
-
-
-def _comparison(
-    given: argparse.Namespace,
-    config: Configuration,
-    data: Dataset | Stored,
-    engine: Engine,
-    seconds: dict[str, float],
-) -> Comparison:
-    family = family_of(config.method)
-    domain = domain_of(given.domain, data, engine)
-    if isinstance(data, Dataset) and data.points is not None:
-        with timed(seconds, "load"):
-            load_loops(data.points)
-    with timed(seconds, family.preparing):
-        if isinstance(data, Stored):
-            material = family.stored(data, config, domain, given.outside, engine)
-        else:
-            material = family.material(data, config, domain, given.outside)
-        return family.comparison(family.trial(material, config), given.outside)
-
-
-def _labelled(
-    data: Dataset, points: Floats, comparison: Comparison, draws: Sequence[Any]
-) -> pd.DataFrame:
-    frame = pd.DataFrame(points, columns=list(data.columns))
-    frame["true_cluster"] = comparison.label(points, None)
-    if draws:
-        frame["private_cluster"] = comparison.label(points, draws[0])
-    return frame
 
 
 def _promise(given: argparse.Namespace, config: Report) -> str:

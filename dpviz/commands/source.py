@@ -7,8 +7,9 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from dpviz.base.ending import say
@@ -95,16 +96,15 @@ def stored_data(
     source = _opened(given, released=check is not None)
     if check is not None:
         check(source)
-    if given.unit is None:
-        yield source
-        return
-    if given.engine != "local":
+    if given.unit is not None and given.engine != "local":
         raise InputError(
             f"--unit {shown(given.unit)} needs --engine local: the chosen records of persons "
             "are kept in temporary files of this machine, which other machines can't read."
         )
-    with capped_parts(source, given.unit, given.cap, seed) as few:
-        yield few
+    is_all = given.unit is None
+    kept = nullcontext(source) if is_all else capped_parts(source, given.unit, given.cap, seed)
+    with kept as found:
+        yield found
 
 
 def _opened(given: argparse.Namespace, *, released: bool) -> Stored:
@@ -115,30 +115,19 @@ def _opened(given: argparse.Namespace, *, released: bool) -> Stored:
         encoding=given.encoding,
         missing=tuple(given.missing or ()),
     )
-
-    def open_(columns: Sequence[str] | None) -> Stored:
-        return stored(
-            given.data, columns, unit=given.unit, leave_out=given.leave_out, options=options
-        )
-
+    open_ = partial(stored, given.data, unit=given.unit, leave_out=given.leave_out, options=options)
     source = open_(given.columns)
-    part = source.parts[0]
-    if released or given.columns is not None or not isinstance(part, FilePart):
-        return source
-    if len(source.columns) < 2:
+    part, is_chosen = source.parts[0], given.columns is not None or len(source.columns) < 2
+    if released or is_chosen or not isinstance(part, FilePart):
         return source
     taken = proposed(part.head(), source.columns)
     aside = tuple(name for name in part.names if name not in (*taken, given.unit))
     return replace(open_(taken), aside=aside)
 
 
-@contextmanager
-def engine_for(given: argparse.Namespace) -> Iterator[Engine]:
+def engine_for(given: argparse.Namespace) -> AbstractContextManager[Engine]:
     """Engine that the options name, with a progress line on a terminal."""
-    with engine_of(
-        given.engine or "local", given.scheduler, progress=progress_line("parts")
-    ) as engine:
-        yield engine
+    return engine_of(given.engine or "local", given.scheduler, progress=progress_line("parts"))
 
 
 def load(given: argparse.Namespace) -> Dataset:
@@ -260,9 +249,8 @@ def _sample_or_counts(given: argparse.Namespace, *, any_total: bool = False) -> 
         return None
     _check_counts(given)
     # The number of axes of a release must not depend on any record.
-    domain = (
-        Domain.parse(given.domain) if any_total and given.domain not in (None, "data") else None
-    )
+    is_declared = any_total and given.domain not in (None, "data")
+    domain = Domain.parse(given.domain) if is_declared else None
     return read_counts(_file(given), domain=domain, any_total=any_total, part=given.part)
 
 
@@ -284,13 +272,10 @@ def _sample(name: str, given: argparse.Namespace) -> Dataset:
     data = load_sample(name)
     own = None if data.classes is None else data.classes.column
     if given.classes not in (None, own):
-        has = (
-            "has no column of classes"
-            if own is None
-            else f'has no column of classes except "{own}"'
-        )
+        but = "" if own is None else f' except "{own}"'
         raise InputError(
-            f"--classes {shown(given.classes)}: sample set {name} {has}: leave it out."
+            f"--classes {shown(given.classes)}: sample set {name} has no column of classes{but}: "
+            "leave it out."
         )
     return data.select(given.columns) if given.columns else data
 

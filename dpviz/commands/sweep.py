@@ -130,15 +130,14 @@ def read_subject(
         if opened:
             for note in opened.notes:
                 say(f"note: {note.removesuffix('.')}")
-            data = _on_grid(given, opened, engine)
-            dataset, domain = data, None
+            data, domain = _on_grid(given, opened, engine), None
         else:
             data = load(given)
-            dataset, domain = capped(data, given), domain_of(given.domain, data)
+            data, domain = capped(data, given), domain_of(given.domain, data)
     return Subject(
         name=name or data.name,
         title=known.title if known else data.name,
-        dataset=dataset,
+        dataset=data,
         domain=domain,
         outside=given.outside,
         settings=(settings_of(known) if known else {}) | (settings or {}),

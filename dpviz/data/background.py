@@ -78,8 +78,7 @@ def coastlines(domain: Domain, *, swapped: bool = False) -> Lines:
         lines = clipped(np.concatenate(parts), box, 2 * _DETAIL)
         return lines[:, ::-1] if swapped else lines
 
-    lines: Lines = _DRAWN.get((swapped, domain.bounds), build)
-    return lines
+    return _DRAWN.get((swapped, domain.bounds), build)
 
 
 @cache

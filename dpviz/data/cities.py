@@ -140,9 +140,8 @@ def check_not_exchanged(columns: Sequence[str], domain: Domain) -> None:
 
 def _largest(columns: Sequence[str], bounds: Bounds) -> tuple[City | None, City | None]:
     lon, lat = (bounds[axis] for axis in map_axes(columns))
-    both = cities_within(lon, lat), cities_within(lat, lon)
-    inside, instead = (next(iter(found), None) for found in both)
-    return inside, instead
+    inside, instead = cities_within(lon, lat), cities_within(lat, lon)
+    return next(iter(inside), None), next(iter(instead), None)
 
 
 def exchanged(columns: Sequence[str], points: Floats, axes: tuple[int, int] = (0, 1)) -> str:

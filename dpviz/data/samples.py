@@ -103,13 +103,8 @@ def _index() -> dict[str, Sample]:
         raise InputError(
             f"the sample sets are missing: {SAMPLE_DIR} has no index.json; install dpviz again."
         ) from None
-    return {
-        entry["name"]: Sample(
-            **entry
-            | {
-                "columns": tuple(entry["columns"]),
-                "domain": Domain(tuple((low, high) for low, high in entry["domain"])),
-            }
-        )
-        for entry in json.loads(text)["samples"]
-    }
+    entries = json.loads(text)["samples"]
+    for entry in entries:
+        entry["columns"] = tuple(entry["columns"])
+        entry["domain"] = Domain(tuple((low, high) for low, high in entry["domain"]))
+    return {entry["name"]: Sample(**entry) for entry in entries}

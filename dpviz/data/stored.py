@@ -91,8 +91,7 @@ def is_stored(source: object) -> bool:
     if ADDRESS.match(text) or os.path.isdir(text):
         return True
     if os.path.isfile(text):
-        is_known = text.lower().endswith((*ENDINGS, ".npy"))
-        return is_known and os.path.getsize(text) > MAX_BYTES
+        return text.lower().endswith((*ENDINGS, ".npy")) and os.path.getsize(text) > MAX_BYTES
     return "\0" not in text and bool(PATTERN.search(text)) and not os.path.exists(text)
 
 
@@ -166,7 +165,9 @@ class _Rows:
 
     def chunks(self) -> Iterator[tuple[Floats, int]]:
         """Chunks of finite records (m, d), each with its number of records that were left out."""
-        return map(_finite, self.rows())
+        for points in self.rows():
+            known = whole_rows(points)
+            yield (points, 0) if known is None else (points[known], int((~known).sum()))
 
     def check(self) -> None:
         """Raise InputError if a file has changed. Changes of arrays are not detected."""
@@ -538,11 +539,6 @@ def whole_rows(points: Floats) -> Mask | None:
     for axis in range(points.shape[1]):
         known &= np.abs(points[:, axis]) <= LARGEST
     return known
-
-
-def _finite(points: Floats) -> tuple[Floats, int]:
-    known = whole_rows(points)
-    return (points, 0) if known is None else (points[known], int((~known).sum()))
 
 
 # -- arrays ----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.base.lazy import parquet as pq
 from dpviz.base.lazy import pyarrow as pa
 from dpviz.base.numbers import counted
-from dpviz.base.work import IsCancelled, Progress, Work
+from dpviz.base.work import IsCancelled, Work
 from dpviz.data.dataset import Dataset, position_of
 from dpviz.data.reading.kinds import exact
 from dpviz.data.reading.table import identifiers
@@ -48,7 +48,6 @@ def capped(
     cap: int,
     seed: int = 0,
     *,
-    progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Iterator[Stored]:
     """Stored records, at most ``cap`` of each person; the end of the ``with`` block deletes them.
@@ -78,7 +77,7 @@ def capped(
         rows = sum(part.rows_at_most for part in parts)
         many = min(max(math.ceil(rows / ROWS), 1), MOST)
         files = [Path(name) / f"{number:03}.parquet" for number in range(many)]
-        steps = Work(len(parts) + many, "parts", progress, cancelled)
+        steps = Work(len(parts) + many, "parts", cancelled=cancelled)
         dropped, rounded, left = _deal(parts, owner, source.columns, files, cap, seed, steps)
         for file in files:
             steps.check()

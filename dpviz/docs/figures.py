@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from dpviz.data.samples import load_sample, sample
@@ -40,11 +39,7 @@ def caption(card: Card, *, centres: bool) -> str:
 
 def drawings() -> dict[str, str]:
     """Return the pictures of all methods by name; a family computes its true run only once."""
-    return dict(_drawn())
-
-
-def _drawn() -> Iterator[tuple[str, str]]:
-    data, known = load_sample(DATA), sample(DATA)
+    data, known, drawn = load_sample(DATA), sample(DATA), dict[str, str]()
     assert data.domain is not None  # noqa: S101 - the set declares its bounds
     for family in FAMILIES.values():
         first, figures = None, PICTURES[family.name]
@@ -59,4 +54,5 @@ def _drawn() -> Iterator[tuple[str, str]]:
             titled = replace(picture, private_title=method.card.title)
             panels = figures.panels(titled, next(iter(figures.VIEWS)))
             # The picture of a reference method has only one map.
-            yield name, svg(panels, "light", _SIDE, (1, 2) if method.card.spends else (1,))
+            drawn[name] = svg(panels, "light", _SIDE, (1, 2) if method.card.spends else (1,))
+    return drawn

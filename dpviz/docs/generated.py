@@ -243,8 +243,7 @@ def docstring(text: str) -> str:
         if head == "Examples":
             parts.append("```pycon\n" + inspect.cleandoc(body).strip() + "\n```")
         elif head in ("Parameters", "Attributes", "Returns", "Raises", "Yields"):
-            parts.append(f"*{head}*")
-            parts.append(_definitions(inspect.cleandoc(body)))
+            parts += [f"*{head}*", _definitions(inspect.cleandoc(body))]
         else:
             parts.append(_paragraphs(inspect.cleandoc(body)))
     return "\n\n".join(filter(None, parts))

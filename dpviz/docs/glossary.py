@@ -29,8 +29,6 @@ def entries() -> Iterator[Entry]:
     for family in FAMILIES.values():
         scores = (family.scores[name] for name in family.telling)
         yield from (Entry(one.label, f"Scores of {family.title}", one.about) for one in scores)
-        yield from (
-            Entry(one.label, f"Settings of {family.title}", one.help)
-            for one in family.own
-            if one.help
-        )
+        for one in family.own:
+            if one.help:
+                yield Entry(one.label, f"Settings of {family.title}", one.help)

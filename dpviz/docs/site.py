@@ -95,8 +95,7 @@ def check(files: Mapping[str, str]) -> None:
                 continue
             path, _, anchor = target.partition("#")
             place = normpath(join(dirname(name), path)) if path else name
-            known = place in files and (not anchor or anchor in read[place].ids)
-            if not known:
+            if place not in files or (anchor and anchor not in read[place].ids):
                 broken.append(f"{name}: {target}")
         broken += [f"{name}: {one} comes from another host" for one in page.foreign]
         twice = {one for one in page.ids if page.ids.count(one) > 1}
@@ -176,9 +175,8 @@ class _Reader(HTMLParser):
         loaded = given.get("src") or (given.get("href") if tag == "link" else None)
         if loaded and re.match(r"\w+:|//", loaded):
             self.foreign.append(loaded)
-        for target in (given.get("src"), given.get("href")):
-            if target is not None:
-                self.targets.append(target)
+        targets = (given.get("src"), given.get("href"))
+        self.targets += [one for one in targets if one is not None]
 
     def handle_data(self, data: str) -> None:
         self._texts.append(data)

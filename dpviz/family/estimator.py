@@ -141,8 +141,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "run_")
         if isinstance(X, str | os.PathLike | Stored):
             return np.concatenate([np.empty(0, dtype=np.int32), *self.predict_parts(X)])
-        points = self._points(X, reset=False)
-        return self._label(points)
+        return self._label(self._points(X, reset=False))
 
     def _points(self, X: Any, *, reset: bool = True) -> Floats:
         points: Floats

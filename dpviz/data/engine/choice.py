@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from dpviz.base.errors import InputError, shown
@@ -71,17 +71,14 @@ def check_engine(name: str, scheduler: str | None) -> None:
         )
 
 
-@contextmanager
 def engine_of(
     name: str = "local", scheduler: str | None = None, *, progress: Progress | None = None
-) -> Iterator[Engine]:
+) -> AbstractContextManager[Engine]:
     """Return the engine with a name in ``ENGINES``; InputError if it can't be used or reached."""
     check_engine(name, scheduler)
     if scheduler is None:
-        yield Local(progress=progress)
-        return
+        return nullcontext(Local(progress=progress))
     # Import Dask only if it is used.
     from dpviz.data.engine.dask import Cluster
 
-    with Cluster(scheduler=scheduler, progress=progress) as cluster:
-        yield cluster
+    return Cluster(scheduler=scheduler, progress=progress)

@@ -119,13 +119,11 @@ def _heading(sample: list[list[str]], *, sure: bool) -> Heading:
         what = "only numbers" if {*kinds} == {"number"} else "values like the rows below"
         said = f"The first row holds {what}, so it is read as data, not as a header."
         return Heading(names=[""] * width, above=0, given=False, notes=(said,))
-    above = 1
-    while above <= _MOST_ABOVE and above < len(sample) - 1:
+    for above in range(1, min(_MOST_ABOVE + 1, len(sample) - 1)):
         right, wrong = _fit(sample[above], kinds)
         filled = sum(bool(cell.strip()) for cell in sample[above])
         if right or (not wrong and 2 * filled >= width and not _is_rule(sample[above])):
             break
-        above += 1
     else:
         above = 1
     rules = [at for at, row in enumerate(sample[:above]) if _is_rule(row)]

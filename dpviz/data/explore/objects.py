@@ -380,10 +380,8 @@ class _Records:
             held, each = "no records", "JSON with a list of objects, one object a line, or GeoJSON"
             if self._lists:
                 held = "lists of lists" if self.is_rows else f"only lists, {listed(self._lists)}"
-                held, each = (
-                    f"{held}, in its records",
-                    "one list of numbers, or one object, for each",
-                )
+                held += ", in its records"
+                each = "one list of numbers, or one object, for each"
             raise InputError(f"{shown(self._name)} holds {held}: give {each}.")
         if self._lists:
             notes += (f"Columns with lists or objects are left out: {listed(self._lists)}.",)

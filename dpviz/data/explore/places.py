@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import listed, shown
@@ -66,11 +65,8 @@ def with_places(
     notes: list[str] = []
     in_degrees: list[str] = []
     for column, name in zip(columns, names, strict=True):
-        if _holds_numbers(column):
-            found.append(column)
-            titles.append(name)
-            continue
-        if (pair := _pair(column, name)) is not None:
+        may_be = not _holds_numbers(column)
+        if may_be and (pair := _pair(column, name)) is not None:
             points, form = pair
             two, order = _axes(points, name, form)
             found += [pa.chunked_array([np.ascontiguousarray(points[:, axis])]) for axis in order]
@@ -80,7 +76,7 @@ def with_places(
             said = f'Points of "{shown(name)}" ({form}) are read as {" and ".join(two)}{without}.'
             notes.append(said)
             continue
-        if (degrees := _degrees(column, name)) is not None:
+        if may_be and (degrees := _degrees(column, name)) is not None:
             column = pa.chunked_array([degrees])
             in_degrees.append(name)
         found.append(column)
@@ -156,7 +152,12 @@ def _points(column: pa.ChunkedArray, pattern: str, form: str) -> Floats:
         else:
             cells = [cell and re.sub(r"^\s*SRID=\d+\s*;", "", cell) for cell in cells]
             made = shapely.from_wkt(cells, on_invalid="ignore")
-        return _of_shapes(np.asarray(made, dtype=object))
+        shapes = np.asarray(made, dtype=object)
+        points = np.full((len(shapes), 2), np.nan)
+        may_be = np.isin(shapely.get_type_id(shapes), (0, 4)) & ~shapely.is_empty(shapes)
+        single = may_be & (shapely.get_num_geometries(shapes) == 1)
+        points[single] = shapely.get_coordinates(shapes[single])
+        return points
     parts = []
     for chunk in column.chunks:
         chunk = pc.replace_substring(chunk.cast(pa.string()), "\u2212", "-")
@@ -167,16 +168,6 @@ def _points(column: pa.ChunkedArray, pattern: str, form: str) -> Floats:
         floats = [pc.cast(one, pa.float64()).to_numpy(zero_copy_only=False) for one in two]
         parts.append(np.stack(floats, axis=1))
     return np.concatenate(parts) if parts else np.empty((0, 2))
-
-
-def _of_shapes(shapes: NDArray[np.object_]) -> Floats:
-    import shapely
-
-    points = np.full((len(shapes), 2), np.nan)
-    may_be = np.isin(shapely.get_type_id(shapes), (0, 4)) & ~shapely.is_empty(shapes)
-    single = may_be & (shapely.get_num_geometries(shapes) == 1)
-    points[single] = shapely.get_coordinates(shapes[single])
-    return points
 
 
 def _axes(points: Floats, name: str, form: str) -> tuple[list[str], list[int]]:
@@ -237,9 +228,8 @@ def _in_degrees(cells: pa.Array) -> Floats:
     minutes, seconds = number("m"), number("s")
     value = number("d") + minutes / 60 + seconds / 3600
     letter = pc.utf8_upper(pc.binary_join_element_wise(part["before"], part["after"], ""))
-    negative = np.asarray(pc.is_in(letter, pa.array(["S", "W"]))) | np.asarray(
-        pc.equal(part["sign"], "-")
-    )
+    negative = np.asarray(pc.is_in(letter, pa.array(["S", "W"])))
+    negative = negative | np.asarray(pc.equal(part["sign"], "-"))
     value = np.where(negative, -value, value)
     return np.where(valid & (minutes < 60) & (seconds < 60) & (np.abs(value) <= 360), value, np.nan)
 

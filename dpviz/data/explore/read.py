@@ -232,26 +232,21 @@ def _array(file: File, name: str) -> NDArray[Any]:
     return read_npy(File(f"{file.name}, {name}", "npy", data, file.memory))
 
 
-def _read_layer(file: File, options: Options) -> Rows:
-    from dpviz.data.explore.layers import read_layer  # loads large libraries
+def _layers() -> Any:
+    from dpviz.data.explore import layers  # loads large libraries
 
-    return read_layer(file, options)
-
-
-def _layer_names(file: File) -> tuple[str, ...]:
-    from dpviz.data.explore.layers import layer_names
-
-    return layer_names(file)
+    return layers
 
 
 #: Readers of all formats except archives, and functions that list the parts of a file.
 _READERS: dict[Format, Callable[[File, Options], Rows | Table]] = {
-    "text": read_text, "json": read_objects, "sheet": read_sheet, "layer": _read_layer,
-    "parquet": read_parquet, "feather": read_feather, "npz": read_npz,
+    "text": read_text, "json": read_objects, "sheet": read_sheet, "parquet": read_parquet,
+    "feather": read_feather, "npz": read_npz,
+    "layer": lambda file, options: _layers().read_layer(file, options),
     "npy": lambda file, _: read_array(read_npy(file), file.name, file.memory),
 }  # fmt: skip
 _PARTS: dict[Format, Callable[[File], tuple[str, ...]]] = {
-    "sheet": sheet_names, "layer": _layer_names, "npz": tables_within,
+    "sheet": sheet_names, "layer": lambda file: _layers().layer_names(file), "npz": tables_within,
 }  # fmt: skip
 
 

@@ -139,9 +139,7 @@ class Cells:
     def style_of(self, axis: int) -> Style:
         """Number style of a column; the default style for mixed columns."""
         kind = self.kind(axis)
-        if kind == "text" or kind == "unclear" or kind == "nothing":
-            return self.style
-        return kind
+        return self.style if kind == "text" or kind == "unclear" or kind == "nothing" else kind
 
 
 class TableCells(Cells):

@@ -146,7 +146,7 @@ class Table:
                     "method may see: leave it out of the columns, or name another class column."
                 )
             names = tuple(self.columns[axis] for axis in axes)
-            left_out = self._left_out({*axes, *others}) if refuse and columns is None else []
+            left_out = self._left_out({*axes, *others}) if refuse and columns is None else ()
             if domain is not None:
                 domain.check_ndim(len(axes), "chosen column", shown(self.name))
             self.check_memory(len(axes), len(others), capped=owner is not None)
@@ -353,13 +353,11 @@ class Table:
             start += len(cells)
         return None
 
-    def _left_out(self, taken: set[int]) -> list[str]:
-        found = []
+    def _left_out(self, taken: set[int]) -> Iterator[str]:
         for axis in range(len(self.columns)):
             if axis not in taken and self.cells.kind(axis) == "text" and self._mark(axis):
                 said = str(self._no_number(axis))
-                found.append(f"{said[0].upper()}{said[1:]} The column is left out.")
-        return found
+                yield f"{said[0].upper()}{said[1:]} The column is left out."
 
     def _dropped(
         self, dropped: int, names: tuple[str, ...], unit: str | int | None, rounded: int

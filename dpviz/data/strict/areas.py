@@ -68,10 +68,8 @@ def areas_of(content: Any, name: str) -> Areas:
             raise InputError(
                 f"feature {number} of {shown(name)} is no valid polygon: repair or remove it."
             ) from None
-        said = next(
-            (by_lower[key] for key in _NAMES if by_lower.get(key) not in (None, "")), number
-        )
-        text = "".join(char for char in str(said) if char.isprintable())
+        said = (by_lower[key] for key in _NAMES if by_lower.get(key) not in (None, ""))
+        text = "".join(char for char in str(next(said, number)) if char.isprintable())
         names.append(text[:_LONGEST_NAME] or str(number))
     if not polygons:
         raise InputError(

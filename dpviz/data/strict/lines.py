@@ -51,9 +51,8 @@ def read_lines(file: File, header: bool | str | None) -> Table:
         )
     data = file.data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     data = data.removeprefix(BOM).replace(b"\n" + BOM, b"\n")
-    given = isinstance(header, str)
     first, start = (header, 0) if isinstance(header, str) else _first_line(data, file.name)
-    mark, names, more = _named(first, file.name, spaces=given)
+    mark, names, more = _named(first, file.name, spaces=isinstance(header, str))
     by_spaces, mark = mark == " ", mark.replace(" ", ",")
     blocks, ragged, places = [], 0, []
     line = data.count(b"\n", 0, start) + 1

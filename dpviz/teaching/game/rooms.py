@@ -203,9 +203,8 @@ class Rooms:
                         f"{most} rooms are open, {whose}: end one of these rooms, or wait; a room "
                         f"without a guess ends in {counted(max(minutes, 1), 'minute')}."
                     )
-            room = Room(case, epsilon, self._clock, client)
-            while room.code in self._open:
-                room = Room(case, epsilon, self._clock, client)
+            while (room := Room(case, epsilon, self._clock, client)).code in self._open:
+                pass
             self._open[room.code] = room
             return room
 
