@@ -114,11 +114,8 @@ def crowd(claim: float, *, size: int, columns: int, place: float = 1.0) -> Recor
 def _weighed(places: Floats, size: int) -> RecordPair:
     """Records at the first place (one point with a weight), then one more at the second place."""
     unit = Domain(((0.0, 1.0),) * places.shape[1])
-    before, after = (
-        Records(points=places[: len(weights)], domain=unit, cut=True, weights=np.array(weights))
-        for weights in ([size], [size, 1])
-    )
-    return before, after
+    before = Records(points=places[:1], domain=unit, cut=True, weights=np.array([size]))
+    return before, Records(points=places, domain=unit, cut=True, weights=np.array([size, 1]))
 
 
 def far_move(claim: float, *, size: int, columns: int) -> RecordPair:
@@ -143,24 +140,21 @@ def first_of_all(method: str, claim: float) -> tuple[Any, Any]:
 # -- points on a grid --------------------------------------------------------------------
 
 
+def _source(points: Floats, domain: Domain | None) -> Source:
+    return Source.build(Dataset(name="audit", points=points), 16, domain)
+
+
 def far_point(claim: float, *, declared: bool = True) -> Sources:
     """500 points in [0, 0.1]^2, then one more at (1, 1); the domain is declared or their range."""
     domain = UNIT_SQUARE if declared else None
     points = np.random.default_rng(0).uniform(0, 0.1, (500, 2))
-    one, other = (
-        Source.build(Dataset(name="audit", points=some), 16, domain)
-        for some in (points, np.vstack([points, [[1.0, 1.0]]]))
-    )
-    return one, other
+    return _source(points, domain), _source(np.vstack([points, [[1.0, 1.0]]]), domain)
 
 
 def eleventh_point(claim: float) -> Sources:
     """Ten points at one position of a line, then an eleventh point; no grid is chosen yet."""
     line = Domain(((0.0, 1.0),))
-    one, other = (
-        Source.build(Dataset(name="audit", points=np.full((n, 1), 0.3)), 16, line) for n in (10, 11)
-    )
-    return one, other
+    return _source(np.full((10, 1), 0.3), line), _source(np.full((11, 1), 0.3), line)
 
 
 # -- records of the k-means family -------------------------------------------------------

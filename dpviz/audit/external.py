@@ -256,8 +256,7 @@ def audit_external(
     values = dict(given or {})
     code = target or command or ""
     half = runs // 2
-    total = 2 * (_TWICE + half * len(chosen_pairs) + runs - half)
-    work = Work(total, "runs", progress, cancelled)
+    work = Work(2 * (_TWICE + half * len(chosen_pairs) + runs - half), "runs", progress, cancelled)
     with CodeProcess(code, asked, seconds) as process:
         notes = process.begin(values, {"epsilon": claim, "delta": delta})
         audited = _Audited(process, chosen_pairs, box, relation, seed, work)
@@ -336,7 +335,7 @@ def audit_external(
         pairs=tuple(seen),
         unseen=unseen,
         notes=tuple(notes),
-        repeat=_repeat(pair, asked, values, claim, delta, limits, box, relation, seed),
+        repeat=_repeat(pair, asked, values, claim, delta, limits, relation, seed),
     )
 
 
@@ -636,11 +635,8 @@ def _table(sides: Sequence[list[_Row]]) -> tuple[list[str], Floats, Floats]:
         for name, shape, part in () if isinstance(row, str) else row:
             if name not in sizes or sizes[name][0] < len(part):
                 sizes[name] = len(part), shape
-    names, columns = [], []
     failed = any(isinstance(row, str) for rows in sides for row in rows)
-    if failed:
-        names += [_FAILS, _ERROR_TEXT]
-    starts = {}
+    names, columns, starts = [_FAILS, _ERROR_TEXT] if failed else [], [], {}
     for name, (size, shape) in sizes.items():
         starts[name] = len(names)
         names += [f"{name}{position(place)}" for place in np.ndindex(*shape)][:size]
@@ -665,7 +661,6 @@ def _repeat(
     claim: float,
     delta: float,
     limits: Mapping[str, float | None],
-    box: Box,
     relation: Relation,
     seed: int,
 ) -> tuple[str, ...]:
@@ -679,7 +674,7 @@ def _repeat(
         words += [] if value is None else [f"--{name}", f"{value!r}"]
     words += ["--seed", str(seed)]
     if not asked["runner"]:
-        words += ["--domain", ";".join(f"{low!r},{high!r}" for low, high in box)]
+        words += ["--domain", ";".join(f"{low!r},{high!r}" for low, high in asked["box"])]
         words += ["--neighbours", relation]
     if asked["scenario"]:
         words += ["--scenario", asked["scenario"]]
@@ -687,7 +682,7 @@ def _repeat(
         words += ["--publishes", ",".join(asked["publishes"])]
     if not asked["header"]:
         words += ["--no-header"]
-    bounds = [tuple(one) for one in box]
+    bounds = [tuple(one) for one in asked["box"]]
     show = (
         f"from dpviz.audit.pairs import PAIRS; "
         f"print(*PAIRS[{pair.name!r}].points({bounds!r}, {relation!r}), sep='\\n')"

@@ -277,11 +277,7 @@ def main() -> None:
     try:
         runner = loaded(asked["runner"]) if asked.get("runner") else Estimator
         code: Any = runner(asked) if asked["target"] else Program(asked)
-    except Exception as error:
-        say({"failed": words(error)})
-        return
-    say(code.facts())
-    try:
+        say(code.facts())
         code.begin(pickle.loads(base64.b64decode(sys.stdin.readline())))
     except Exception as error:
         say({"failed": words(error)})

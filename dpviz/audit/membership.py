@@ -138,7 +138,5 @@ def pair_of(described: Sample) -> tuple[Source, Source]:
     data = load_sample(described.name)
     assert described.person is not None  # noqa: S101 - chosen for its person
     rest = data.take(np.arange(data.n) != described.person)
-    without, joined = (
-        Source.build(some, described.grid, described.domain) for some in (rest, data)
-    )
-    return without, joined
+    grid, domain = described.grid, described.domain
+    return Source.build(rest, grid, domain), Source.build(data, grid, domain)

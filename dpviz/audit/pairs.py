@@ -53,61 +53,28 @@ class Pair:
             same = len(rest) == 0 or bool((rest[0] == new).all())
             before = np.insert(rest, place, 1 - new if same else rest[0], axis=0)
         low, high = np.asarray(box, dtype=float).T
-        one, other = (low + part * (high - low) for part in (before, _with(rest, new, place)))
+        after = np.insert(rest, place, new, axis=0)
+        one, other = (low + part * (high - low) for part in (before, after))
         return one, other
 
 
-def _with(rest: Floats, new: Floats, place: int) -> Floats:
-    return np.insert(rest, place, new, axis=0)
+def _equal(number: int, place: float, new: float) -> Callable[[int], Made]:
+    """So many equal records at a place of the diagonal; the new record is the last."""
+    return lambda columns: (np.full((number, columns), place), np.full(columns, new), number)
 
 
-def _groups(columns: int, sizes: Sequence[int], width: float = 0.1) -> Floats:
-    rng = np.random.default_rng(0)
-    middles = np.repeat(np.linspace(0.2, 0.8, len(sizes)), sizes)[:, None]
-    points = middles + rng.uniform(-width, width, (sum(sizes), columns))
-    return np.asarray(rng.permutation(points))
+def _two(
+    size: int, new: float, width: float = 0.1, *, first: bool = False
+) -> Callable[[int], Made]:
+    """Two groups of a size; the new record, at a place of the diagonal, is the last or first."""
 
+    def made(columns: int) -> Made:
+        rng = np.random.default_rng(0)
+        middles = np.repeat([0.2, 0.8], size)[:, None]
+        points = middles + rng.uniform(-width, width, (2 * size, columns))
+        return rng.permutation(points), np.full(columns, new), 0 if first else 2 * size
 
-def _added(columns: int) -> Made:
-    points = _groups(columns, (20, 20))
-    return points, np.full(columns, 0.85), len(points)
-
-
-def _removed(columns: int) -> Made:
-    return _groups(columns, (20, 20)), np.full(columns, 0.15), 0
-
-
-def _far(columns: int) -> Made:
-    return np.zeros((30, columns)), np.ones(columns), 30
-
-
-def _outside(columns: int) -> Made:
-    return np.zeros((30, columns)), np.full(columns, 1e3), 30
-
-
-def _many(columns: int) -> Made:
-    points = _groups(columns, (10_000, 10_000))
-    return points, np.ones(columns), len(points)
-
-
-def _duplicate(columns: int) -> Made:
-    return np.full((20, columns), 0.25), np.full(columns, 0.25), 20
-
-
-def _largest(columns: int) -> Made:
-    return _groups(columns, (10, 10), 0.0), np.full(columns, 0.8), 20
-
-
-def _halfway(columns: int) -> Made:
-    return _groups(columns, (15, 15), 0.05), np.full(columns, 0.5), 30
-
-
-def _empty(columns: int) -> Made:
-    return np.empty((0, columns)), np.ones(columns), 0
-
-
-def _second(columns: int) -> Made:
-    return np.zeros((1, columns)), np.ones(columns), 1
+    return made
 
 
 def _shifted(columns: int) -> Made:
@@ -117,14 +84,21 @@ def _shifted(columns: int) -> Made:
 def _of_method(make: Callable[[float], data.RecordPair]) -> Callable[[int], Made]:
     def made(columns: int) -> Made:
         _, joined = make(1.0)
-        points = joined.points if joined.weights is None else np.repeat(
-            joined.points, joined.weights, axis=0
-        )  # fmt: skip
+        points = np.repeat(joined.points, 1 if joined.weights is None else joined.weights, axis=0)
         points = points[:, np.arange(columns) % points.shape[1]]
         return points[:-1], points[-1], len(points) - 1
 
     return made
 
+
+_far = _equal(30, 0.0, 1.0)
+_added = _two(20, 0.85)
+_removed = _two(20, 0.15, first=True)
+_largest = _two(10, 0.8, 0.0)
+_halfway = _two(15, 0.5, 0.05)
+_second = _equal(1, 0.0, 1.0)
+_many = _two(10_000, 1.0)
+_outside = _equal(30, 0.0, 1e3)
 
 PAIRS = {
     one.name: one
@@ -132,10 +106,10 @@ PAIRS = {
         Pair("far", "30 records in one corner; one more is in the opposite corner.", _far),
         Pair("added", "Two groups of 20 records; one more in a group, last in the list.", _added),
         Pair("removed", "Two groups of 20 records; one more, first in the list.", _removed),
-        Pair("duplicate", "20 equal records; one more equal record.", _duplicate),
+        Pair("duplicate", "20 equal records; one more equal record.", _equal(20, 0.25, 0.25)),
         Pair("largest", "Two groups of 10 records; one more makes a group the largest.", _largest),
         Pair("halfway", "Two groups of 15 records; one more is halfway between them.", _halfway),
-        Pair("empty", "No record; one record in a corner.", _empty, few=True),
+        Pair("empty", "No record; one record in a corner.", _equal(0, 0.0, 1.0), few=True),
         Pair("second", "One record; one more in the opposite corner.", _second, few=True),
         Pair("shifted", "40 records, in turn in opposite corners; one more comes first.", _shifted),
         Pair(

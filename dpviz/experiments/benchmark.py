@@ -214,8 +214,7 @@ def to_best(rows: pd.DataFrame) -> pd.DataFrame:
     """
     if "nicv" not in rows:
         return rows
-    reference = references(rows)
-    best = reference.groupby(rows["data"]).transform("min")
+    best = references(rows).groupby(rows["data"]).transform("min")
     return rows.assign(nicv_ratio=(rows["nicv"] / best).fillna(rows["nicv_ratio"]))
 
 

@@ -87,7 +87,7 @@ def curve_axes(method: str, chosen: Collection[str] = ()) -> tuple[str, ...]:
     """Parameters with a slider, except those in ``chosen``; none if the method adds no noise."""
     if not CARDS[method].spends:
         return ()
-    return tuple(one.name for one in axes([method]) if any(one.ends) and one.name not in chosen)
+    return tuple(one.name for one in axes([method]) if one.name not in chosen)
 
 
 def curve_plan(subject: Subject, config: Configuration, axis: str) -> Plan:
@@ -148,8 +148,7 @@ class Curve:
     @property
     def points(self) -> tuple[Point, ...]:
         """Points that are known now, in the order of the axis."""
-        known = sorted(self._known.copy().items())
-        return tuple(point for _, (_, _, point) in known if point)
+        return tuple(point for _, (_, _, point) in sorted(self._known.copy().items()) if point)
 
     @cached_property
     def _seconds(self) -> float:

@@ -67,23 +67,20 @@ def many_draws(
     if not seeds:
         raise InputError("seeds are missing: ask for 1 or more draws.")
     values = np.empty((len(names), len(seeds)))
-    affected: NDArray[np.float64] | None = None
+    affected: NDArray[np.float64] = np.zeros(())
     centers = []
     work = Work(len(seeds), "draws", progress, cancelled)
     for number, seed in enumerate(work.over(seeds)):
         one = trial.draw(seed)
         found = trial.scores(one, seed, names)
         values[:, number] = [found[name] for name in names]
-        mask = trial.affected(one).astype(float)
-        affected = mask if affected is None else affected + mask
+        affected = affected + trial.affected(one)
         places = trial.centers(one)
         if places is not None:
             centers.append(places)
-    assert affected is not None  # noqa: S101 - there is a seed
     most = max(map(len, centers), default=0)
-    rows = [((0, most - len(one)), (0, 0)) for one in centers]
     padded = [
-        np.pad(one, more, constant_values=np.nan) for one, more in zip(centers, rows, strict=True)
+        np.pad(one, ((0, most - len(one)), (0, 0)), constant_values=np.nan) for one in centers
     ]
     return Draws(
         seeds=tuple(seeds),

@@ -202,8 +202,7 @@ def _cell(part: pd.DataFrame, data: str, epsilon: float, score: str, *, lower: b
 
 
 def _scores(family: Family) -> tuple[str, ...]:
-    wanted = ("nicv", *SCORES)
-    return tuple(name for name in wanted if name in family.quick)
+    return tuple(name for name in ("nicv", *SCORES) if name in family.quick)
 
 
 def _drawn(

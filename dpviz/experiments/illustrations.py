@@ -92,8 +92,7 @@ class Picture(Figure):
         config, dataset = self.config, load_sample(self.sample)
         assert dataset.points is not None  # noqa: S101 - a sample set of points
         source = Source.build(dataset, config.grid, Domain.from_data(dataset.points))
-        truth = Truth(source, true_config(config))
-        return truth, run(source, config, SeededNoise(self.seed))
+        return Truth(source, true_config(config)), run(source, config, SeededNoise(self.seed))
 
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
         """Return the fate and the match of each true cluster in the draw with the figure's seed."""

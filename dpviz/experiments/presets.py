@@ -149,8 +149,7 @@ def plans(
     found: dict[str, Plan] = {}
     for group in groups.values():
         first = group[0]
-        samples = map(subject_of_sample, first.samples)
-        shown = tuple(samples if subjects is None else subjects)
+        shown = tuple(map(subject_of_sample, first.samples) if subjects is None else subjects)
         plan = Plan(
             subjects=shown,
             methods=first.methods,

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
-from itertools import product, takewhile
+from itertools import compress, product, takewhile
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, cast
@@ -296,16 +296,9 @@ def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
     Each value of a parameter in the family's ``moves_truth`` has its own true clustering.
     """
     methods = tuple(methods)
-    return (
-        EPSILON,
-        *(
-            one
-            for one in OWN
-            if one.kind != "choice"
-            and any(one.ends)
-            and all(CARDS[method].parameter(one.name) for method in methods)
-        ),
-    )
+    sliders = [one for one in OWN if one.kind != "choice" and any(one.ends)]
+    having = (all(CARDS[method].parameter(one.name) for method in methods) for one in sliders)
+    return (EPSILON, *compress(sliders, having))
 
 
 def moves_truth(axis: str, methods: Iterable[str]) -> bool:
@@ -401,9 +394,8 @@ def scores_of(
 
 def rows_of(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Return the rows of a plan, in the order of the plan."""
-    place = {
-        key: number for number, key in enumerate(zip(table["data"], table["run"], strict=True))
-    }
+    keys = zip(table["data"], table["run"], strict=True)
+    place = {key: number for number, key in enumerate(keys)}
     wanted = ((setting.subject.name, row) for setting, row, _ in _planned(plan))
     return table.iloc[[place[key] for key in wanted if key in place]].reset_index(drop=True)
 
@@ -447,7 +439,7 @@ def differences(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd
     high. ``found`` is "lower" or "higher" if 0 is outside of the interval.
     """
     by = [one for one in groups(axis) if one not in ("method", "variant")]
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     scored = table.loc[table[score].notna(), "method"]
     first, *others = scored.unique() if len(scored) else ("",)
     table = table.assign(**{PARAMETERS[axis].column: along(table, axis)})
@@ -457,18 +449,8 @@ def differences(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd
         off = (wide[method] - wide[first]).where(wide[method] != wide[first], 0.0).dropna()
         for key, values in off.groupby(level=by, sort=False):
             low, high = sign_interval(values)
-            rows.append(
-                {
-                    **dict(zip(by, key, strict=True)),
-                    "method": method,
-                    "first": first,
-                    "draws": len(values),
-                    "difference": values.median(),
-                    "low": low,
-                    "high": high,
-                    "found": "higher" if low > 0 else "lower" if high < 0 else "",
-                }
-            )
+            found = "higher" if low > 0 else "lower" if high < 0 else ""
+            rows.append((*key, method, first, len(values), values.median(), low, high, found))
     names = ["method", "first", "draws", "difference", "low", "high", "found"]
     return pd.DataFrame(rows, columns=[*by, *names])
 
@@ -679,18 +661,11 @@ def _draw(part: _Part, true_runs: LRUCache = _OF_WORKER) -> _Drawn:
 
 
 def _trial(setting: _Setting, true_runs: LRUCache) -> Trial:
-    subject, config = setting.subject, setting.config
+    config, bounds = setting.config, setting.bounds
+    dataset, outside = setting.subject.dataset, setting.subject.outside
     family = family_of(config.method)
-    key = (
-        family.name,
-        subject.dataset.digest,
-        str(setting.bounds),
-        subject.outside,
-        family.true_settings(config),
-    )
-    trial: Any = true_runs.get(
-        key, lambda: family.build(subject.dataset, config, setting.bounds, subject.outside)
-    )
+    key = family.name, dataset.digest, str(bounds), outside, family.true_settings(config)
+    trial: Any = true_runs.get(key, lambda: family.build(dataset, config, bounds, outside))
     return cast(Trial, replace(trial, config=config))
 
 

@@ -182,8 +182,7 @@ class WorkerTimes:
         """Return the runs that vary only the budget, at usual numbers of records and workers."""
         runs = [one for one in self.timings if one.method == method]
         ((where, _),) = Counter(map(_set_of, runs)).most_common(1)
-        found = [one for one in runs if _set_of(one) == where]
-        return sorted(found, key=lambda one: one.epsilon)
+        return sorted([one for one in runs if _set_of(one) == where], key=lambda one: one.epsilon)
 
     def speedup(self, method: str, records: int) -> float:
         """Return the measured S(2) = T1 / T2."""

@@ -177,13 +177,12 @@ class Budget:
         return log.entries[-1]
 
     def _opened(self, log: Log, source: str, asked: int | None) -> Account:
-        account = log.find(source)
+        account, name = log.find(source), names.cleaned(source)
         if account is None and asked is None:
-            name = names.cleaned(source)
             raise InputError(f'source "{name}" has no lifetime budget in {self}: give its total.')
         if account is None:
-            log.append("opened", names.cleaned(source), asked or 0)
-            return log.account(names.cleaned(source))
+            log.append("opened", name, asked or 0)
+            return log.account(name)
         if asked is not None and asked != log.totals[account.id]:
             raise PrivacyRefusal(
                 f'source "{account.id}" has a lifetime budget of {decimal(account.total)}, '

@@ -75,9 +75,11 @@ def _origin(source: object) -> Origin | None:
     if isinstance(source, str | os.PathLike):
         path = source
     else:
-        handle, path = _handle(source), getattr(source, "name", "")
-        if handle is None:
+        try:
+            handle = int(source.fileno())  # type: ignore[attr-defined]
+        except (AttributeError, OSError, ValueError):
             return None
+        path = getattr(source, "name", "")
         if (_OPEN / str(handle)).exists():
             path = _OPEN / str(handle)
         source = handle
@@ -92,9 +94,3 @@ def _origin(source: object) -> Origin | None:
         return None
     # Some file systems don't number their files.
     return Origin(real, f"{facts.st_dev}:{facts.st_ino}" if facts.st_ino else "")
-
-
-def _handle(source: object) -> int | None:
-    with suppress(AttributeError, OSError, ValueError):
-        return int(source.fileno())  # type: ignore[attr-defined]
-    return None

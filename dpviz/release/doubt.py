@@ -338,16 +338,16 @@ def _accuracy_of_areas(document: Document) -> dict[str, Any] | None:
         own = labels == cluster
         whole, wide = float(counts[own].sum()), error * int(own.sum())
         bands.append([max(math.floor(whole - wide), 0), max(math.ceil(whole + wide), 0)])
-    return {
-        "level": SURE,
-        "counts": bands,
-        "places": [None] * len(bands),
-        "how": (
-            "The bands follow from the size of the noise of each area, so they hold for any areas "
-            "that are joined to a cluster. A number is the number of records in the areas of its "
-            "cluster."
-        ),
-    }
+    how = (
+        "The bands follow from the size of the noise of each area, so they hold for any areas "
+        "that are joined to a cluster. A number is the number of records in the areas of its "
+        "cluster."
+    )
+    return _stated(bands, [None] * len(bands), how)
+
+
+def _stated(counts: list[Any], places: list[Any], how: str, **more: Any) -> dict[str, Any]:
+    return {"level": SURE, "counts": counts, "places": places, **more, "how": how}
 
 
 def _accuracy_of_cells(document: Document, draws: int) -> dict[str, Any]:
@@ -368,8 +368,7 @@ def _accuracy_of_cells(document: Document, draws: int) -> dict[str, Any]:
             # Real data differ from made-up data, so the next larger size is published.
             found = math.ceil(size * _GROWTH) or None
             break
-    errors = np.array(rows)
-    wide = _wide(errors)
+    wide = _wide(np.array(rows))
     at = _middles(labels, counts, number)
     whole = np.bincount(labels.ravel(), counts.ravel(), number + 1)[1:]
     doubts = set(document.get("doubtful", {}).get("clusters", ()))
@@ -390,26 +389,21 @@ def _accuracy_of_cells(document: Document, draws: int) -> dict[str, Any]:
         else None
         for middle, error, band in zip(at, wide[:, 1:], bands, strict=True)
     ]
-    missed = {"records": found, "block": (sides * result["block"]).tolist()} if found else None
-    return {
-        "level": SURE,
-        "counts": bands,
-        "places": places,
-        **({"missed": missed} if missed else {}),
-        "how": (
-            f"From released numbers only, the same settings were run {draws} times on made-up "
-            "data like the released clusters. The bands are so wide that those of all clusters "
-            f"held together in at least {SURE:.0%} of these runs. A number is the number of "
-            "records in the area of its cluster; a place is the mean place of these records."
-            + (
-                f" A cluster of {math.floor(found / _GROWTH):,} records in one block, apart from "
-                "others, was among the clusters in all these runs; real data differ from made-up "
-                f"data, so {found:,} is stated."
-                if found
-                else ""
-            )
-        ),
-    }
+    how = (
+        f"From released numbers only, the same settings were run {draws} times on made-up "
+        "data like the released clusters. The bands are so wide that those of all clusters "
+        f"held together in at least {SURE:.0%} of these runs. A number is the number of "
+        "records in the area of its cluster; a place is the mean place of these records."
+    )
+    if not found:
+        return _stated(bands, places, how)
+    how += (
+        f" A cluster of {math.floor(found / _GROWTH):,} records in one block, apart from "
+        "others, was among the clusters in all these runs; real data differ from made-up "
+        f"data, so {found:,} is stated."
+    )
+    missed = {"records": found, "block": (sides * result["block"]).tolist()}
+    return _stated(bands, places, how, missed=missed)
 
 
 class _Like:
@@ -449,11 +443,9 @@ class _Like:
             if size:
                 spot = tuple(self._free[generator.integers(len(self._free))].tolist())
                 block = self._result["block"]
-                inside = tuple(slice(at * block, (at + 1) * block) for at in spot)
-                shape = counts[inside].shape
-                cells = counts[inside].size
-                more = generator.multinomial(size, np.full(cells, 1 / cells))
-                counts[inside] += more.reshape(shape)
+                part = counts[tuple(slice(at * block, (at + 1) * block) for at in spot)]
+                more = generator.multinomial(size, np.full(part.size, 1 / part.size))
+                part += more.reshape(part.shape)
             made.append((counts, spot))
             return Dataset(name="like the release", counts=counts, domain=domain)
 
@@ -546,16 +538,12 @@ def _accuracy_of_centers(document: Document) -> dict[str, Any] | None:
         else None
         for at, one in zip(result["centers"], counts, strict=True)
     ]
-    return {
-        "level": SURE,
-        "counts": bands,
-        "places": places,
-        "how": (
-            "The bands follow from the size of the noise. A number counts the records "
-            "that were nearest to the centre in the last step, before it moved to its place; the "
-            "place is the mean of these records."
-        ),
-    }
+    how = (
+        "The bands follow from the size of the noise. A number counts the records "
+        "that were nearest to the centre in the last step, before it moved to its place; the "
+        "place is the mean of these records."
+    )
+    return _stated(bands, places, how)
 
 
 # -- both ----------------------------------------------------------------------------------

@@ -47,11 +47,7 @@ def clusters(document: Document) -> dict[str, Any]:
     finders = {"cells": _of_cells, "areas": _of_areas, "centers": _of_centers}
     find = finders[document["result"]["kind"]]
     features = [_feature(*parts) for parts in zip(facts, *find(document), strict=True)]
-    return {
-        "type": "FeatureCollection",
-        "columns": document["domain"]["columns"],
-        "features": features,
-    }
+    return _collection(document, features)
 
 
 def areas(document: Document) -> dict[str, Any]:
@@ -63,10 +59,12 @@ def areas(document: Document) -> dict[str, Any]:
         about = {"name": name, "count": count, "cluster": label}
         about |= {} if doubts is None else {"doubtful": label in doubts}
         features.append({"type": "Feature", "properties": about, "geometry": polygon})
+    return on_earth(_collection(document, features), document)
+
+
+def _collection(document: Document, features: list[dict[str, Any]]) -> dict[str, Any]:
     columns = document["domain"]["columns"]
-    return on_earth(
-        {"type": "FeatureCollection", "columns": columns, "features": features}, document
-    )
+    return {"type": "FeatureCollection", "columns": columns, "features": features}
 
 
 def published(collection: dict[str, Any], document: Document) -> dict[str, Any]:

@@ -101,8 +101,7 @@ def parsed(name: str, content: bytes) -> dict[str, str | list[str]]:
         raise InputError(f"{where} is larger than {_MOST_BYTES:,} bytes: write shorter texts.")
     try:
         text = content.decode("utf-8-sig")
-        is_toml = name.lower().endswith(".toml")
-        found = tomllib.loads(text) if is_toml else yaml.safe_load(text)
+        found = tomllib.loads(text) if name.lower().endswith(".toml") else yaml.safe_load(text)
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         why = reason(error) if mark is None else f"line {mark.line + 1} is no YAML"
@@ -267,8 +266,7 @@ def _yaml(value: Any) -> str:
     import yaml
 
     # No text is folded, because the registry refuses folded texts.
-    text: str = yaml.safe_dump(jsonable(value), sort_keys=False, allow_unicode=True, width=math.inf)
-    return text
+    return str(yaml.safe_dump(jsonable(value), sort_keys=False, allow_unicode=True, width=math.inf))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
-from dpviz.base.errors import InputError
 from dpviz.data.background import coastlines
 from dpviz.data.cities import cities_within, city_words
 from dpviz.data.geographic import Bounds, in_degrees, map_axes
@@ -24,7 +23,7 @@ from dpviz.data.scale import Scale, length, scale_of
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, WRONG, blend, zero_centred
 from dpviz.grid.domain import Domain
 from dpviz.release.formatting import cut, escape, number
-from dpviz.release.tables import Document, block_sums, on_map, run_line, tidy
+from dpviz.release.tables import Document, block_sums, on_map, run_line, scale_on, tidy
 
 #: Maximum number of squares per side of a map. Finer grids are summed in blocks.
 MOST_SQUARES = 256
@@ -89,7 +88,7 @@ class Frame:
     def build(cls, document: Document, right: float) -> Frame:
         """Lay out the plot of a document."""
         columns, bounds = document["domain"]["columns"], document["domain"]["bounds"]
-        scale, box = _scale(columns, bounds)
+        scale, box = scale_on(columns, bounds)
         return cls.of(columns, bounds, (box and scale.panel(box)) or 1.0, right)
 
     @classmethod
@@ -97,7 +96,6 @@ class Frame:
         cls, names: Sequence[str], pairs: Bounds, ratio: float, right: float, long: float = _LONG
     ) -> Frame:
         """Lay out a plot from names and bounds of axes, height / width, right margin, long side."""
-        columns = tuple(names)
         bounds = tuple((float(lo), float(hi)) for lo, hi in pairs)
         width, height = (long, long * ratio) if ratio <= 1 else (long / ratio, long)
         up = ticks(*bounds[1], 7)
@@ -106,10 +104,9 @@ class Frame:
             across = ticks(*bounds[0], wanted)
             if sum(len(text) + 3 for _, text in across) * _SMALL * _CHARACTER < width:
                 break
-        longest = max((len(text) for _, text in up), default=0)
-        left = 36 + longest * _SMALL * _CHARACTER
+        left = 36 + max((len(text) for _, text in up), default=0) * _SMALL * _CHARACTER
         return cls(
-            columns=columns,  # type: ignore[arg-type]
+            columns=tuple(names),  # type: ignore[arg-type]
             bounds=bounds,  # type: ignore[arg-type]
             left=round(left),
             width=round(width),
@@ -201,7 +198,8 @@ def counts_svg(document: Document) -> str:
     if largest > 2 * usual > 0:
         power = max(math.log(0.5) / math.log(usual / largest), _LEAST_POWER)
     shades = np.rint(_share(squares, top, power) * _SHADES).astype(int)
-    frame, lowest = Frame.build(document, right=92), float(squares.min())
+    frame = Frame.build(document, right=92)
+    lowest, highest = float(squares.min()), float(squares.max())
     what = "cell" if steps == [1, 1] else f"block of {steps[0]} × {steps[1]} cells"
     x, y = document["domain"]["columns"]
     parts = f"{counts.shape[0]} by {counts.shape[1]} cells"
@@ -210,21 +208,20 @@ def counts_svg(document: Document) -> str:
     described = (
         f"Map of {parts} over {x} (to the right) and {y} "
         f"(upwards). Each {what} is coloured by its noisy number of records, from "
-        f"{number(lowest, 4)} to {number(float(squares.max()), 4)}: white is zero, "
+        f"{number(lowest, 4)} to {number(highest, 4)}: white is zero, "
         "and darker blue means more records"
         + (", and brown is below zero, which only noise can cause." if lowest < 0 else ".")
     )
-    high = frame.height
     viewed = [side / step for side, step in zip(counts.shape, steps, strict=True)]
     content = (
         "\n".join(map(partial(_area, frame), result["polygons"], shades[:, 0])) + "\n"
         if of_areas
-        else f'<svg x="{frame.left}" y="{_TOP}" width="{frame.width}" height="{high}" '
+        else f'<svg x="{frame.left}" y="{_TOP}" width="{frame.width}" height="{frame.height}" '
         f'viewBox="0 0 {viewed[0]:g} {viewed[1]:g}" preserveAspectRatio="none">'
         f'<g transform="translate(0 {viewed[1] - 0.5:g})" shape-rendering="crispEdges" '
         f'fill="none">\n{_rows(shades)}\n</g></svg>\n'
     )
-    content += _legend(frame, float(squares.min()), float(squares.max()), top, power)
+    content += _legend(frame, lowest, highest, top, power)
     return frame.picture(
         "counts", f"Noisy number of records in each {what}", run_line(document), described, content
     )
@@ -271,10 +268,9 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
         grey = [_area(frame, one, 0) for one in document["result"]["polygons"]]
         paths = "\n".join([*grey, paths])
     labels, taken = _labels(frame, features)
-    labelled = len(taken)
     below, above = _ground(frame, taken)
     total = len(collection["features"])
-    left_out = total - labelled
+    left_out = total - len(taken)
     x, y = document["domain"]["columns"]
     shown = {
         "cells": "areas of dense cells",
@@ -313,19 +309,11 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
 
 def _ground(frame: Frame, taken: Sequence[Box]) -> tuple[list[str], list[str]]:
     """Coasts and borders, below the clusters; cities and a scale bar, above; not in ``taken``."""
-    scale, box = _scale(frame.columns, frame.bounds)
+    scale, box = scale_on(frame.columns, frame.bounds)
     if box is None or not in_degrees(frame.columns, frame.bounds):
         return [], _scale_bar(frame, scale, taken)[0]
     bar, place = _scale_bar(frame, scale, taken)
     return [_coasts(frame, box)], [*_cities(frame, [*taken, *place], grey=True), *bar]
-
-
-def _scale(columns: Sequence[str], bounds: Bounds) -> tuple[Scale, Domain | None]:
-    try:
-        box = Domain(tuple((float(lo), float(hi)) for lo, hi in bounds))
-    except InputError:
-        return Scale(ratio=None), None
-    return scale_of(columns, box), box
 
 
 def _scale_bar(
@@ -396,7 +384,6 @@ def _cities(frame: Frame, taken: Sequence[Box], *, grey: bool = False) -> list[s
     colour = {"fill": blend(_INK, _GROUND, 0.7)} if grey else {}
     parts: list[str] = []
     boxes = list(taken)
-    number = 0
     for one in cities_within((west, east), lat):
         lon = next(at for at in (one.lon, one.lon + 360, one.lon - 360) if west <= at <= east)
         x, y = frame.place(lon, one.lat)
@@ -425,8 +412,7 @@ def _cities(frame: Frame, taken: Sequence[Box], *, grey: bool = False) -> list[s
         look |= {"stroke": _GROUND, "stroke_width": 3, "paint_order": "stroke"} | colour
         parts.append(_text(one.name, **{"x": x, "y": y, "dy": "0.35em"} | look))
         boxes.append(box)
-        number += 1
-        if number == _MOST_CITIES:
+        if len(boxes) - len(taken) == _MOST_CITIES:
             break
     return parts
 
@@ -548,9 +534,8 @@ def _doubtful(feature: Mapping[str, Any]) -> bool:
 
 
 def _polygons(feature: Mapping[str, Any]) -> list[Any]:
-    geometry = feature["geometry"]
-    coordinates = geometry["coordinates"]
-    return [coordinates] if geometry["type"] == "Polygon" else list(coordinates)
+    coordinates: list[Any] = feature["geometry"]["coordinates"]
+    return [coordinates] if feature["geometry"]["type"] == "Polygon" else list(coordinates)
 
 
 def _path(frame: Frame, feature: Mapping[str, Any]) -> str:

@@ -22,6 +22,9 @@ from dpviz.grid.domain import Domain
 from dpviz.release.geojson import on_earth
 from dpviz.release.tables import Document, counting_step, edges, margin, on_map
 
+#: Names of the columns of :func:`bands`.
+_BANDS = ("count", "noise", "low", "high")
+
 #: Share of a cell from which the cell is entirely inside an area.
 _WHOLE = 1 - 1e-9
 
@@ -49,13 +52,7 @@ def recut(document: Document, areas: Areas) -> dict[str, Any]:
     features = [
         {
             "type": "Feature",
-            "properties": {
-                "name": name,
-                "count": row[0],
-                "noise": row[1],
-                "low": row[2],
-                "high": row[3],
-            },
+            "properties": {"name": name, **dict(zip(_BANDS, row, strict=True))},
             "geometry": shapely.geometry.mapping(polygon),
         }
         for name, polygon, row in zip(areas.names, areas.polygons, found.tolist(), strict=True)

@@ -376,8 +376,7 @@ def merging_words(request: Request, columns: Sequence[str], records: int) -> str
     # A grid of counts keeps its own cells, one number for each axis.
     if family.chosen(config) and not isinstance(getattr(config, "grid", None), tuple):
         config = replace(config, **family.from_public(config, records, domain.ndim))
-    shares = family.merging(config, domain.ndim)
-    return apart_words(shares, columns, np.array(domain.bounds))
+    return apart_words(family.merging(config, domain.ndim), columns, np.array(domain.bounds))
 
 
 def other_plans(request: Request, records: int, *, counted: bool = False) -> list[list[Request]]:

@@ -20,7 +20,7 @@ from dpviz.base.numbers import counted, readable
 from dpviz.base.serialize import no_formula
 from dpviz.data.cities import cities_within, near_city
 from dpviz.data.geographic import axes_words, in_degrees, map_axes
-from dpviz.data.scale import METRES_PER_DEGREE, length, scale_of
+from dpviz.data.scale import METRES_PER_DEGREE, Scale, length, scale_of
 from dpviz.families import CARDS, FAMILIES
 from dpviz.grid.domain import Domain, axis_edges
 from dpviz.privacy.explain import guess_words
@@ -74,19 +74,17 @@ def on_map(document: Document) -> Document:
         return document
     turned = {name: domain[name][::-1] for name in ("columns", "bounds")}
     if result["kind"] == "cells":
-        result = {**result} | {
-            name: [list(row) for row in zip(*result[name], strict=True)]
-            for name in ("counts", "labels")
-        }
+        grids = ("counts", "labels")
+        new = {name: [list(row) for row in zip(*result[name], strict=True)] for name in grids}
     else:
-        result = {**result} | {"centers": [place[::-1] for place in result["centers"]]}
+        new = {"centers": [place[::-1] for place in result["centers"]]}
     known = document.get("accuracy", {})
     if known:
         places = [
             one and {name: side[::-1] for name, side in one.items()} for one in known["places"]
         ]
         known = {"accuracy": {**known, "places": places}}
-    return {**document, "domain": {**domain, **turned}, "result": result, **known}
+    return {**document, "domain": {**domain, **turned}, "result": {**result, **new}, **known}
 
 
 def axes_of(document: Document) -> str:
@@ -99,8 +97,7 @@ def title(document: Document) -> str:
     if document["title"]:
         return str(document["title"])
     domain, what = on_map(document)["domain"], f"{_word(document).capitalize()}s of records"
-    bounds = domain["bounds"]
-    columns = domain["columns"]
+    columns, bounds = domain["columns"], domain["bounds"]
     few = len(columns) <= _FEW_COLUMNS
     names = " and ".join(cut(name, 40) for name in columns) if few else f"{len(columns)} columns"
     if not in_degrees(columns, bounds):
@@ -168,12 +165,8 @@ def cells_csv(document: Document) -> str:
         "" if doubts is None else f",{int(number in doubts)}"
         for number in range(document["result"]["clusters"] + 1)
     ]
-    rows = zip(
-        product(*borders),
-        map(exact, counts.ravel().tolist()),
-        cell_labels(document).ravel().tolist(),
-        strict=True,
-    )
+    labels = cell_labels(document).ravel().tolist()
+    rows = zip(product(*borders), map(exact, counts.ravel().tolist()), labels, strict=True)
     lines = [f"{','.join(where)},{count},{label}{marks[label]}\n" for where, count, label in rows]
     return _header([*names, "count", "cluster", *_mark_name(doubts)]) + "".join(lines)
 
@@ -228,25 +221,20 @@ def doubt_words(document: Document) -> str:
     if of_centers:
         if many == total:
             return f"All {total:,} centres could come from noise or from evenly spread records."
+        said = f"All {total:,} centres pass the test for noise and for an even spread"
         if many:
             said = f"{many:,} of {total:,} centres may hold no record; the others pass the test"
-        else:
-            said = f"All {total:,} centres pass the test for noise and for an even spread"
-        return (
-            f"{said}. The test may be wrong: in up to {level} of releases of evenly spread "
-            "records, some centre passes."
-        )
-    every = "The one cluster" if total == 1 else f"All {total:,} clusters"
-    if many == total:
-        return f"{every} may be noise."
-    said = f"{every} pass{'es' * (total == 1)} the test for noise"
-    if many:
-        said = f"{many:,} of {total:,} clusters may be noise; the others pass the test"
-    without = "areas without records" if result["kind"] == "areas" else "data without clusters"
-    return (
-        f"{said}. The test may be wrong: in up to {level} of releases of {without}, some cluster "
-        "passes."
-    )
+        without = "evenly spread records, some centre"
+    else:
+        every = "The one cluster" if total == 1 else f"All {total:,} clusters"
+        if many == total:
+            return f"{every} may be noise."
+        said = f"{every} pass{'es' * (total == 1)} the test for noise"
+        if many:
+            said = f"{many:,} of {total:,} clusters may be noise; the others pass the test"
+        without = "areas without records" if result["kind"] == "areas" else "data without clusters"
+        without += ", some cluster"
+    return f"{said}. The test may be wrong: in up to {level} of releases of {without} passes."
 
 
 def earlier_words(document: Document) -> str:
@@ -333,14 +321,11 @@ def _exact(document: Document, number: int) -> dict[str, Any]:
 
 def counting_step(document: Document) -> Mapping[str, Any] | None:
     """The spend whose noise is in the counts of the result; None if several spends contribute."""
-    ledger = document["privacy"]["ledger"]
-    if document["result"]["kind"] != "centers":
-        spends = [spend for spend in ledger if spend["step"] == "counts"]
-    elif document["result"]["counts"] is not None:
-        spends = [spend for spend in ledger if spend["step"].startswith("iteration ")]
-        spends = [spend for spend in spends if spend["step"] == spends[-1]["step"]]
-    else:
-        spends = []
+    ledger, result, step = document["privacy"]["ledger"], document["result"], "counts"
+    if result["kind"] == "centers":
+        steps = [spend["step"] for spend in ledger if spend["step"].startswith("iteration ")]
+        step = steps[-1] if steps and result["counts"] is not None else ""
+    spends = [spend for spend in ledger if spend["step"] == step]
     # Parts of one step may have different scales. The largest scale is valid for all parts.
     return max(spends, key=lambda spend: float(spend["scale"]), default=None)
 
@@ -371,16 +356,13 @@ def headline(document: Document) -> str:
     """Number of clusters in a few words; clusters that may be noise are counted separately."""
     facts = cluster_facts(document)
     sure = sum(not one.doubtful for one in facts)
-    many = len(facts) - sure
-    word = _word(document)
+    many, word = len(facts) - sure, _word(document)
     words = f"{sure:,} {word}{'s' * (sure != 1)}" if sure else f"No {word}"
     if not many:
         return words
-    return (
-        f"{words}, and {many:,} more that may be noise"
-        if sure
-        else (f"No sure {word}; {many:,} that may be noise")
-    )
+    if sure:
+        return f"{words}, and {many:,} more that may be noise"
+    return f"No sure {word}; {many:,} that may be noise"
 
 
 def _word(document: Document) -> str:
@@ -562,11 +544,17 @@ def _metres(columns: Sequence[str], bounds: Floats) -> tuple[float, float] | Non
     """Length of one unit of each column in metres; None if the columns are no lengths."""
     if len(bounds) != 2:
         return None
-    try:
-        scale = scale_of(columns, Domain(tuple((float(low), float(high)) for low, high in bounds)))
-    except InputError:
-        return None
+    scale, _ = scale_on(columns, bounds)
     return (scale.metres, scale.metres * scale.ratio) if scale.metres and scale.ratio else None
+
+
+def scale_on(columns: Sequence[str], bounds: Any) -> tuple[Scale, Domain | None]:
+    """Scale and domain of a map; no scale and None if the bounds can't be a domain."""
+    try:
+        box = Domain(tuple((float(lo), float(hi)) for lo, hi in bounds))
+    except InputError:
+        return Scale(ratio=None), None
+    return scale_of(columns, box), box
 
 
 def _number_word(many: int) -> str:

@@ -219,5 +219,4 @@ def _against_points(
 
 def searched(method: str) -> tuple[str, ...]:
     """Parameters of a method's family that can be searched."""
-    pairs = family_of(method).searched
-    return tuple(dict.fromkeys(name for pair in pairs for name in pair))
+    return tuple(dict.fromkeys(name for pair in family_of(method).searched for name in pair))

@@ -58,5 +58,4 @@ def score_at(trial: Trial, name: str, changes: dict[str, Any], seed: int) -> flo
 
 def is_slow(trial: Trial, score: str) -> bool:
     """Whether one draw with its score takes more than a few milliseconds."""
-    family = family_of(trial.config.method)
-    return family.grows or SCORES[score].redraws
+    return family_of(trial.config.method).grows or SCORES[score].redraws

@@ -64,8 +64,7 @@ def null_clusters(
     work = Work(len(seeds) * len(family.methods), "draws", progress, cancelled)
     clusters = {name: np.empty(len(seeds)) for name in family.methods}
     for number, seed in enumerate(seeds):
-        generator = SeededNoise(seed).generator("null set")
-        points = generator.uniform(box.lows, box.highs, (n, box.ndim))
+        points = SeededNoise(seed).generator("null set").uniform(box.lows, box.highs, (n, box.ndim))
         trial = trial_of(Dataset(name="uniform noise", points=points), config, box)
         for name in work.over(tuple(family.methods)):
             own = {} if name == config.method else family.defaults(name, config.variant)
