@@ -1053,4 +1053,30 @@ MISTAKES: dict[str, Mistake] = {
             "known = self.runs.truth, self.runs.private, self._error",
         ),
     ),
+    **_of(
+        "ui/session/cache.py",
+        "ui/test_working_state.py",
+        parts_with_lines_of_a_user_are_shared=("or picture.ground.own:", "or False:"),
+        parts_of_other_pictures_are_equal=(' if one.name != "again")', ' if one.name == "ground")'),
+        parts_belong_to_one_session=(' if one.name != "again")', ")"),
+    ),
+    **_of(
+        "ui/session/job.py",
+        "ui/test_turns.py",
+        an_unasked_job_begins_in_a_full_class=("and PAGES.mean() > 1 and", "and False and"),
+    ),
+    **_of(
+        "server/loop.py",
+        "test_loop.py",
+        messages_of_an_ended_run_get_lost=("session._event_loop.call_soon(begin)", "begin()"),
+        an_older_run_follows_the_whole_page=('getattr(now, "follows", None) is ended', "True"),
+        what_is_held_at_a_close_gets_lost=(
+            "self._release()\n        super().close()",
+            "super().close()",
+        ),
+        each_message_is_sent_alone=(
+            "if not self._held:",
+            "if self._held:\n            self._release()\n        if not self._held:",
+        ),
+    ),
 }
