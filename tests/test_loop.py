@@ -265,6 +265,16 @@ def test_all_that_is_written_before_a_close_arrives_in_its_order(pieces):
     assert protocol.paused == [at % 2 == 0 for at in range(len(protocol.paused))]
 
 
+def test_an_end_comes_after_what_is_held():
+    async def talk(transport):
+        transport.write(b"held")
+        transport.write_eof()
+        await asyncio.sleep(0.01)
+        transport.close()
+
+    assert connected(AWebSocket(), talk) == b"held"
+
+
 def test_what_a_lost_connection_holds_is_forgotten():
     async def talk(transport):
         transport.write(b"held")

@@ -73,6 +73,11 @@ class _Together(_SelectorSocketTransport):  # type: ignore[misc]
         self._release()
         super().close()
 
+    def write_eof(self) -> None:
+        """Say that nothing follows, after all held data is sent."""
+        self._release()
+        super().write_eof()
+
     def _release(self) -> None:
         held, self._held = self._held, []
         if held and not self._conn_lost:
@@ -123,11 +128,10 @@ def _in_turn(create: Callable[[Any, Any], None], closed: object) -> Callable[[An
             now = session._scriptrunner
             if session._state == closed:
                 return
-            if now is None or now is ended:
+            waits = now is not ended and getattr(now, "follows", None) is ended
+            if now is None or now is ended or (waits and not now.request_rerun(request)):
                 create(session, request)
                 session._scriptrunner.follows = ended
-            elif getattr(now, "follows", None) is ended and not now.request_rerun(request):
-                create(session, request)
             # Otherwise a run of the whole page has begun, with newer values.
 
         session._event_loop.call_soon(begin)

@@ -420,7 +420,9 @@ class Explorer(ABC):
         if self.is_sketch:
             return draw()
         is_sample = self.settings.active.is_sample
-        return part_of(self.picture, name, draw, size=self.size, is_sample=is_sample)
+        # Other runs in a picture may be rough during a drag, although its own run is not.
+        key = name, self.settings.settled
+        return part_of(self.picture, key, draw, size=self.size, is_sample=is_sample)
 
     @cached_property
     def panels(self) -> Panels:

@@ -69,8 +69,6 @@ class _Store:
     native: set[str] = field(default_factory=set)
     #: Controls that have had a live slider, which changes their values in the middle of a run.
     live: set[str] = field(default_factory=set)
-    #: While a part of the page is drawn: controls whose values have been read from the session.
-    known: set[str] | None = None
     #: How often the program has set each control.
     changes: dict[str, int] = field(default_factory=dict)
     adapted: set[str] = field(default_factory=set)
@@ -89,6 +87,9 @@ class UrlState:
         self.page = page  # its name, the prefix of its session entries
         self._controls = controls
         self._store = store = _store_of(page)
+        # While a part of the page is drawn: controls that have been read. Not in the store, because
+        # the next run of the page may begin before this part stops.
+        self._known: set[str] | None = None
         # The page's last known values; if a value in the session differs, the program has set it.
         self._values = store.values
         #: Controls whose shared values this page can't show, so it has other values.
@@ -259,10 +260,10 @@ class UrlState:
         """Return the value of a control; if it has a widget, this is the widget's value."""
         session, store, known = st.session_state, self._store, self._values[name]
         # Access the session rarely: each access takes a lock, and a run reads a hundred values.
-        if store.known is not None and name not in store.live:
-            if name in store.known:
+        if self._known is not None and name not in store.live:
+            if name in self._known:
                 return known
-            store.known.add(name)
+            self._known.add(name)
         stored = session.get(self._entry(name), _NOTHING)
         if stored is _NOTHING:
             session[self._entry(name)] = known
@@ -277,11 +278,11 @@ class UrlState:
     @contextmanager
     def drawn(self) -> Iterator[None]:
         """During a block that draws, read each value from the session only once."""
-        self._store.known = set()
+        self._known = set()
         try:
             yield
         finally:
-            self._store.known = None
+            self._known = None
 
     def _follow_program(self, name: str) -> None:
         """Use the value that the program stored in the session entry; make a new widget for it."""
