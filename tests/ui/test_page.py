@@ -163,3 +163,27 @@ def test_a_component_sends_the_address_of_its_script_and_not_the_script(
     assert len(script) < 1000
     assert f"/component/dpviz.ui.widgets.assets.frontend/{name}.js?" in script
     assert (f"{name}.css?" in script) == (FRONTEND / f"{name}.css").exists()
+
+
+def two_runs() -> None:
+    import streamlit as st
+
+    from dpviz.ui.session.state import Control, UrlState
+
+    def state() -> UrlState:
+        return UrlState("two", {"n": Control(1, int)})
+
+    first = state()
+    with first.drawn():
+        st.text(first.get("n"))
+        st.session_state["two:n"] = 2
+        st.text(first.get("n"))
+        st.text(state().get("n"))
+    st.session_state["two:n"] = 3
+    st.text(first.get("n"))
+
+
+def test_a_part_reads_a_value_once_and_the_next_run_of_the_page_reads_it_again() -> None:
+    test = AppTest.from_function(two_runs).run()
+    assert not test.exception
+    assert [one.value for one in test.text] == ["1", "1", "2", "3"]
