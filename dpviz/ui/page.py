@@ -224,6 +224,4 @@ def freeze_loaded_objects(page: str) -> bool:
     # These objects are never freed anyway.
     gc.collect()
     gc.freeze()
-    # With Python's thresholds, a class pays a full collection (100 ms) every three seconds.
-    gc.set_threshold(5_000, 10, 20)
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from dpviz.ui.data.domain_panel import DRAWN, DRAWN_KEY
 from dpviz.ui.data.state import DataState
 from dpviz.ui.explorer import kmeans as kmeans_page
 from dpviz.ui.explorer import wavecluster as wavecluster_page
+from dpviz.ui.explorer.explorer import Explorer
 from dpviz.ui.session import state as links
 from dpviz.ui.session.cache import part_of
 from tests.support import APP
@@ -420,6 +422,18 @@ class APicture:
     run: object
     ground: Ground
     again: Any = None
+
+
+def test_parts_of_a_drag_are_not_those_of_a_rest() -> None:
+    """Other runs of "Three ε" may be rough during a drag, although the picture's own run is not."""
+    run, drawn = object(), []
+    for settled, parts in ((False, 1), (True, 2), (True, 2), (False, 2)):
+        shown = SimpleNamespace(
+            is_sketch=False, size=9, picture=APicture(run, Ground()),
+            settings=SimpleNamespace(settled=settled, active=SimpleNamespace(is_sample=True)),
+        )  # fmt: skip
+        Explorer.once(shown, "epsilons", lambda: drawn.append(1) or object())  # type: ignore[arg-type]
+        assert len(drawn) == parts
 
 
 def test_parts_are_shared_as_runs_are_and_hold_nothing_of_a_session() -> None:

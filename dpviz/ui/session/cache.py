@@ -81,7 +81,8 @@ def part_of(
     """
     if not (is_sample and size <= _MOST) or picture.ground.own:
         return draw()
-    # ``again`` belongs to a session; its runs depend only on the private run and on an epsilon.
+    # ``again`` belongs to a session; its runs depend on the private run, and on whether a slider is
+    # dragged, which ``name`` says.
     parts = (getattr(picture, one.name) for one in fields(picture) if one.name != "again")
     return _shared("parts", _PARTS).get((name, *parts), draw)
 

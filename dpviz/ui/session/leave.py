@@ -32,8 +32,8 @@ LOOK = 5.0
 #: Number of collections after the last session has ended; seconds between two of these collections.
 _ENDINGS, _PAUSE = 5, 1.0
 
-#: Every _SHORT checks there is a collection, and every _WHOLE checks it includes excluded objects.
-_SHORT, _WHOLE = 4, 60
+#: Every _WHOLE checks, a collection includes the excluded objects.
+_WHOLE = 60
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _watch() -> None:
         if looks % _WHOLE == 0 or _DROPPED.is_set():
             _DROPPED.clear()
             _collect()
-        elif looks % _SHORT == 0:
+        else:
             # Python's own collections skip the objects that remain after this collection.
             gc.collect()
             gc.freeze()
